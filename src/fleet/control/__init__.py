@@ -44,7 +44,7 @@ class Control:
 
     @property
     def tracker(self) -> "SqlQueue":
-        """The queue for the bd commands that fleet answers itself: any queue but beads."""
+        """The queue for the bd commands that fleet answers without bd: any queue but beads."""
         from fleet.queue.sql.sql_queue import SqlQueue
 
         queue = self.queue
@@ -55,12 +55,14 @@ class Control:
         return self.queue.find(Filter(ready=True, limit=limit))
 
     def beginning(self, start: str, statuses: tuple[Status, ...], limit: int) -> list[Task]:
-        """Tasks whose id begins so, with or without the prefix; no status: all that are open."""
+        """Tasks whose id begins with `start`, with or without the prefix; no status:
+        all open ones.
+        """
         found = self.queue.find(Filter(statuses=statuses, limit=limit))
         return [task for task in found if task.id.startswith((start, f"{PREFIX}-{start}"))]
 
     def get(self, word: str) -> Task:
-        """A task by its id, or by its id without the prefix."""
+        """A task by id; the prefix may be left out."""
         try:
             return self.queue.get(check_id(word))
         except NotFound as missing:
@@ -78,8 +80,8 @@ class Control:
         return place_of(self.home, self.config, task, coder=holder.coder if holder else None)
 
     def edited_settings(self) -> Iterator[tuple[Task, Settings | InvalidTask]]:
-        """Tasks whose task.json differs from the settings that the queue recorded for them, each
-        with its settings, or with the error if the file cannot be read.
+        """Tasks whose task.json differs from the settings in the queue, each with the file's
+        settings, or with the error if the file cannot be read.
         """
         for task in self.queue.find(Filter(include_closed=True)):
             try:
@@ -92,7 +94,7 @@ class Control:
                 yield task, own
 
     def coder_names(self) -> tuple[str, ...]:
-        """Every coder that there is, those of this home too."""
+        """Every coder: built in, installed, or a file of this home."""
         return coders.names(self.home.path)
 
     def check_coder(self, name: str) -> None:
@@ -138,14 +140,14 @@ class Control:
 
 
 class KeptHome:
-    """The home of a surface that stays open, for one of its threads."""
+    """The open home of one thread, for a surface that stays open."""
 
     def __init__(self, reopen: Callable[[], Control]) -> None:
         self._reopen = reopen
         self._known: tuple[object, Control] | None = None
 
     def fleet(self) -> Control:
-        """The home, opened anew when its settings changed. Raises FleetError."""
+        """The home, opened anew when runtime.toml changed. Raises FleetError."""
         if self._known is not None and self._known[0] == self._known[1].settings_stamp():
             return self._known[1]
         if self._known is not None:
@@ -162,13 +164,15 @@ def home_exists(env: Mapping[str, str] = os.environ) -> bool:
 
 
 def opened(env: Mapping[str, str] = os.environ) -> Control:
-    """The home that the environment names, with its configuration read and checked."""
+    """Open the home that the environment names; runtime.toml is read and checked."""
     home = open_home(home_from(env))
     return Control(home, config.load(home.config))
 
 
 def checked_directory(path: str, flag: str = "--cwd") -> str:
-    """An absolute directory that exists, for a task to run in; `flag` is how it was given."""
+    """The absolute path of an existing directory for a task to run in; `flag` is named
+    in errors.
+    """
     if "\0" in path:
         raise BadInput("the directory's name holds a NUL byte")
     full = plain_path(path)
@@ -197,8 +201,9 @@ def plain_path(path: str) -> Path:
 
 
 def without_commit(cwd: str) -> str:
-    """The repository of a directory, if its branch has no commit yet: no clone can be made of it,
-    and nothing lands there. Empty: it has one, or there is no repository.
+    """The repository of a directory, if the branch has no commit yet, so that no clone can be made
+    and nothing lands. Empty: the branch has one, or there is no repository. Empty: it has one, or
+    there is no repository.
     """
     from fleet.git.repository import GitFailed, checked_out_branch, find, is_unborn
 
@@ -215,7 +220,7 @@ FIRST_COMMIT = "git commit --allow-empty -m start"
 
 
 def branch_at(cwd: str) -> str | None:
-    """The branch that a directory has checked out; empty: it has none; None: in no repository."""
+    """The branch that a directory has checked out; empty: none; None: in no repository."""
     from fleet.git.repository import checked_out_branch, find
 
     repo = find(cwd)

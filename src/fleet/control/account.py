@@ -47,7 +47,7 @@ class AddedAccount(Struct, frozen=True, kw_only=True):
 def add(
     fleet: Control, name: str, settings: Mapping[str, str | int | None], *, only: bool = False
 ) -> AddedAccount:
-    """Declare an account; its directory is made if it is not there. Raises BadInput.
+    """Declare an account, and make the account's directory if there is none. Raises BadInput.
 
     With a coder's first account the user's own login is declared too, unless `only`: declared
     accounts are all that a coder runs on.
@@ -118,7 +118,7 @@ def resume(fleet: Control, name: str) -> list[Task] | None:
 
 
 def login(fleet: Control, name: str) -> int:
-    """Log in with the coder's own program, into the account's directory; returns its exit code.
+    """Log in with the coder's own program, into the account's directory; returns the exit code.
 
     After a login the account gets work again, whatever was held against its login before.
     """
@@ -193,7 +193,9 @@ def remove(fleet: Control, name: str) -> Account:
 
 
 def _chains(settings: config.Config) -> dict[str, str]:
-    """Each chain of runtime.toml, by its place: empty, or ` of DIR` for a project."""
+    """Each chain of runtime.toml, by the place of the setting: empty, or ` of DIR` for
+    a project.
+    """
     own = {path: each.settings.get("fallback") for path, each in settings.projects.items()}
     projects = {f" of {path}": str(chain) for path, chain in own.items() if chain is not None}
     return {"": settings.fallback, **projects}

@@ -1,4 +1,4 @@
-"""`fleet accounts`: every account, what is left of its limits, and why it gets no work."""
+"""`fleet accounts`: every account, what is left of the limits, and why an account gets no work."""
 
 import os
 from datetime import datetime
@@ -23,7 +23,7 @@ from fleet.schemas.budget import BudgetStatus
 
 
 class AccountNow(Struct, frozen=True, kw_only=True):
-    """An account, its windows and its tasks at this moment."""
+    """An account at this moment, with windows and tasks."""
 
     account: Account
     #: The user's own login of a coder without declared accounts.
@@ -41,7 +41,7 @@ class AccountNow(Struct, frozen=True, kw_only=True):
 
 
 class AccountsView(Struct, frozen=True, kw_only=True):
-    """Every account with its windows, and the coders that the breaker holds."""
+    """Every account with windows, and the coders that the breaker holds."""
 
     as_of: datetime
     accounts: tuple[AccountNow, ...] = ()

@@ -27,7 +27,7 @@ _PROPOSED = JsonRecord(list[str])
 
 
 def change_settings(fleet: Control, change: Callable[[str], str]) -> Config:
-    """Replace the file's text by what `change` makes of it; returns the new settings.
+    """Replace the text of runtime.toml by `change(text)`; returns the new settings.
 
     Raises BadInput where those could not be read.
     """
@@ -46,7 +46,7 @@ def change_settings(fleet: Control, change: Callable[[str], str]) -> Config:
 
 
 def shown_settings(fleet: Control) -> dict[str, Any]:
-    """Every setting by its name, without the password of the queue and those of addresses."""
+    """Every setting by name, without the passwords of the queue and of addresses."""
     shown = msgspec.to_builtins(fleet.config) | {"queue": without_password(fleet.config.queue)}
     shown["notify"]["to"] = [f"{each.partition(':')[0]}:…" for each in fleet.config.notify.to]
     return shown
@@ -111,8 +111,8 @@ def is_unchecked(fleet: Control, settings: Settings) -> bool:
 
 
 def waits_for_commit(fleet: Control, settings: Settings) -> str:
-    """The repository that a task with these settings would work in a clone of, if it has no commit
-    to begin from; empty: it has one, or no clone is made.
+    """The repository that a task with these settings would work in a clone of, if there is no
+    commit to begin from; empty: there is one, or no clone is made.
     """
     cwd = settings.cwd or ""
     is_cloned = policy_of(fleet.config, settings, cwd).policy.isolation == "clone"
@@ -126,7 +126,7 @@ def waits_for_branch(fleet: Control, settings: Settings) -> bool:
 
 
 def verify_proposal(cwd: str) -> Proposal | None:
-    """A verify command for the tasks of a directory; None if its files name none."""
+    """A verify command for the tasks of a directory; None if no file there names one."""
     return propose(Path(cwd))
 
 
@@ -146,6 +146,6 @@ def accept_proposal(fleet: Control, cwd: str, proposal: Proposal) -> None:
 
 
 def way_to_verify(proposal: Proposal | None) -> str:
-    """The command line that gives a project its verify command."""
+    """The command line that sets a project's verify command."""
     command = quote(f"verify={proposal.command}") if proposal else "verify=…"
     return f"fleet config set --project . {command}"

@@ -1,4 +1,4 @@
-"""`fleet init`: make the home's directories, set up its queue, try a box and git, and write
+"""`fleet init`: make the home's directories, set up the queue, try a box and git, and write
 runtime.toml.
 """
 
@@ -138,8 +138,8 @@ def _set_up_queue(home: Home, settings: Config, *, force: bool, another: bool) -
 
 
 def _check_role(queue: Queue) -> str | None:
-    """Refuse a role that can neither work on a shared queue nor look at it; the warning about one
-    that can only look.
+    """Refuse a role that can neither work on a shared queue nor look at one; returns the warning
+    about a role that can only look.
     """
     from fleet.queue.sql.postgres.role_rights import role_rights
     from fleet.queue.sql.sql_queue import SqlQueue

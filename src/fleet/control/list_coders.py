@@ -1,5 +1,5 @@
-"""`fleet coders`: every coder, where it comes from, and whether it can run on this machine; and
-the trust of a person in the files of added coders.
+"""`fleet coders`: every coder, the origin of each, and whether this machine can run it; and a
+person's trust in the files of added coders.
 """
 
 import os
@@ -22,7 +22,7 @@ from fleet.processes.cli_versions import PATIENCE, VersionAnswer
 
 
 class CoderHere(Struct, frozen=True, kw_only=True):
-    """One coder as this machine has it."""
+    """One coder on this machine."""
 
     name: str
     #: Built in, a file, or a package.

@@ -14,7 +14,7 @@ from fleet.queue import PREFIX
 
 
 def note_closing(home: Home, args: Sequence[str], env: Mapping[str, str]) -> None:
-    """Note which tasks a line of `close`, `done` or `update` closes, and who does."""
+    """Note which tasks a line of `close`, `done` or `update` closes, and the actor."""
     name, rest = split_command(args)
     verb = find_verb(name)
     if verb is None:

@@ -10,7 +10,7 @@ from fleet.queue.sql.sqlite import BELL
 
 
 def paused_since(home: Home) -> datetime | None:
-    """When a person paused this home; None: it is not paused."""
+    """When a person paused this home; None: not paused."""
     try:
         return datetime.fromtimestamp((home.path / PAUSED).stat().st_mtime, UTC)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""`fleet restart`: have the running supervisor replace itself by a new one."""
+"""`fleet restart`: have the running supervisor replaced by a new one."""
 
 import time
 from signal import SIGHUP
@@ -20,7 +20,7 @@ class NotRunning(FleetError):
 
 
 def restart(fleet: Control, patience: float = PATIENCE) -> Holder:
-    """Have the supervisor replace itself; returns its successor. Agents run on.
+    """Have the supervisor replaced by a new one; returns the successor. Agents run on.
 
     The successor has the same process number: only the time at which it took the lock is new.
     """

@@ -42,18 +42,18 @@ class EndedRun(Struct, frozen=True, kw_only=True):
 
     @property
     def closed(self) -> bool:
-        """The run's claim holds: its task is closed, or is once its work has landed."""
+        """The run's claim holds: the task is closed, or will be once the work has landed."""
         return self.ending is not None and bears_out(self.ending.settlement)
 
     @property
     def closed_as(self) -> Literal["checked", "plausible"]:
-        """What a run that closed its task had shown."""
+        """What the run of a closed task had shown."""
         verdict = self.receipt.verdict
         return "checked" if verdict is not None and verdict.checked else "plausible"
 
     @property
     def failed_attempt(self) -> bool:
-        """The run counted as an attempt and did not close its task."""
+        """The run counted as an attempt and left the task open."""
         return self.ending is not None and self.ending.counts and not self.closed
 
 
@@ -118,7 +118,7 @@ class Record(Struct, frozen=True, kw_only=True):
 
 
 def ended_runs(fleet: Control, since: datetime | None = None) -> list[EndedRun]:
-    """Every run that has a receipt, over all hosts that share the queue; with `since` only those
+    """Every run that has a receipt, over all hosts that share the queue; with `since` only runs
     that began since then.
     """
     found = {(run.receipt.task_id, run.receipt.run): run for run in _runs_here(fleet.home)}
@@ -200,7 +200,7 @@ def spent_together(name: str, runs: Sequence[EndedRun]) -> Spent:
 
 
 def price_list(settings: Config) -> dict[str, Price]:
-    """The price of a million tokens by pattern of model names: those of runtime.toml first."""
+    """The price of a million tokens by pattern of model names: prices of runtime.toml first."""
     own = settings.prices
     listed = {name: price for name, price in prices.list_prices().items() if name not in own}
     return {**own, **listed}

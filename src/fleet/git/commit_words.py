@@ -69,8 +69,8 @@ def message_of(title: str, task_id: str) -> str:
 
 
 def merge_message_of(title: str, task_id: str) -> str:
-    """The message of a merge of a task's work: `TITLE (ID)`, so that its subject is not that of the
-    commit which it merges. Pure.
+    """The message of a merge of a task's work: `TITLE (ID)`, so that the subject differs from that
+    of the merged commit. Pure.
     """
     named = f" ({task_id})"
     subject = _line(title, _LONGEST - len(named))
@@ -78,7 +78,7 @@ def merge_message_of(title: str, task_id: str) -> str:
 
 
 def marked(message: bytes, task_id: str) -> bytes:
-    """The message of an agent's own commit with the trailer of its task. Pure."""
+    """The message of an agent's own commit with the trailer of the task. Pure."""
     line, text = f"{TRAILER}: {task_id}".encode(), message.rstrip(b"\n")
     if line in text.split(b"\n"):
         return message
@@ -88,7 +88,7 @@ def marked(message: bytes, task_id: str) -> bytes:
 
 
 def title_in(subject: str, task_id: str) -> str:
-    """The title of a task, from the subject of a commit for it. Pure."""
+    """The title of a task, from the subject of a commit for that task. Pure."""
     return subject.removesuffix(f" ({task_id})")
 
 
@@ -104,7 +104,7 @@ def _line(title: str, longest: int) -> str:
 
 
 def commit_tree(git: Git, tree: str, *parents: str, message: str, author: Author) -> str:
-    """Make a commit of a tree; returns its id. Raises GitFailed."""
+    """Make a commit of a tree; returns the commit's id. Raises GitFailed."""
     named = [word for each in parents for word in ("-p", each)]
     ask = ("commit-tree", "--no-gpg-sign", *named, "-F", "-", tree)
     answer = git.with_variables(author.variables).ask(*ask, feed=message.encode(errors="replace"))

@@ -121,7 +121,7 @@ class Git:
         return out.getvalue()
 
     def judge(self, *args: str, feed: Feed = b"") -> tuple[bool, bytes]:
-        """The answer of a command that says yes by its exit code 0 and no by 1, and its output.
+        """The answer of a command that says yes by exit code 0 and no by 1, and the output.
 
         Raises GitFailed for any other code.
         """
@@ -132,8 +132,8 @@ class Git:
         return code == 0, out.getvalue()
 
     def ask_patiently(self, *args: str) -> bytes:
-        """The output of a command that reads every worktree, tried again while it fails at one that
-        is just being made or removed.
+        """The output of a command that reads every worktree, tried again while one of them is just
+        being made or removed.
         """
         for pause in _PAUSES:
             try:
@@ -145,7 +145,7 @@ class Git:
         return self.ask(*args)
 
     def line(self, *args: str) -> str:
-        """The output of git without its newline."""
+        """The output of git without the newline."""
         return self.ask(*args).decode(errors="surrogateescape").rstrip("\n")
 
     def write(self, out: IO[bytes], cap: int, *args: str, feed: Feed = b"") -> bool:

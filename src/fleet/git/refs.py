@@ -40,7 +40,7 @@ class BaseAfter(Base, frozen=True, kw_only=True):
 
 
 class Refs(Struct, frozen=True, kw_only=True):
-    """The refs of a repository, seen from one of its working trees."""
+    """The refs of a repository, seen from one working tree."""
 
     #: The commit and the branch that are checked out; empty if there is none.
     head: str
@@ -50,7 +50,7 @@ class Refs(Struct, frozen=True, kw_only=True):
 
 
 def read_refs(git: Git, repo: Repository) -> Refs:
-    """The refs of a project; `git` sees its refs alone (`own/project_refs.py`)."""
+    """The refs of a project; `git` sees only these (`own/project_refs.py`)."""
     listed = git.ask("for-each-ref", "--format=%(objectname) %(refname)")
     elsewhere = set(map(checked_out, _other_trees(repo)))
     lines = listed.decode(errors="backslashreplace").splitlines()
@@ -70,7 +70,9 @@ def read_refs(git: Git, repo: Repository) -> Refs:
 
 
 def checked_out(git_dir: str) -> str:
-    """The branch that HEAD of a git directory names, or the commit; empty if it cannot be read."""
+    """The branch that HEAD of a git directory names, or the commit; empty if HEAD
+    cannot be read.
+    """
     text = (repository.read_bounded(f"{git_dir}/HEAD") or b"").decode(errors="backslashreplace")
     return text.removeprefix("ref:").strip()
 
@@ -94,7 +96,7 @@ def commit_of(git: Git, ref: str) -> str:
 
 
 def is_ancestor(git: Git, commit: str, other: str) -> bool:
-    """Whether a commit is the same as another, or an ancestor of it."""
+    """Whether a commit is the same as another, or an ancestor of the other."""
     try:
         git.ask("merge-base", "--is-ancestor", commit, other)
     except GitFailed:

@@ -1,4 +1,4 @@
-"""A git repository read from its files, without starting git: its place, and guarded files.
+"""A git repository read from files, without starting git: the place, and guarded files.
 
 Guarded files decide what git or an agent runs, and which files git sees.
 """
@@ -45,7 +45,7 @@ _PLAIN = re.compile(rb"(?:[A-Za-z][A-Za-z0-9-]*[ \t]*=[^\[\]\\]*|[#;].*)?")
 
 
 class Repository(Struct, frozen=True, kw_only=True):
-    """Where a working tree and its repository are."""
+    """Where a working tree and the repository are."""
 
     #: The top directory of the working tree.
     root: str
@@ -199,7 +199,7 @@ def _note(found: dict[str, str], name: str, path: str) -> None:
 
 
 def _kind(path: str) -> str:
-    """What a `.git` is: a directory, or where it leads."""
+    """What a `.git` is: a directory, or the place that a file leads to."""
     try:
         if stat.S_ISDIR(os.lstat(path).st_mode):
             return "directory"
@@ -211,7 +211,7 @@ def _kind(path: str) -> str:
 
 
 def guarded_config(config: bytes) -> bytes:
-    """Git's configuration without its `branch` and `user` sections, which everyday commands write
+    """Git's configuration without the `branch` and `user` sections, which everyday commands write
     and which run nothing. Pure; a line that is not plainly of that kind is kept.
     """
     kept: list[bytes] = []

@@ -1,4 +1,4 @@
-"""The repository at the start of a run, and what is different at its end.
+"""The repository at the start of a run, and what is different at the end.
 
 Both states are snapshots in fleet's own repository: that of the start at `refs/fleet/<task>/<run>`,
 that of the end at `….after`, and at `….left` the list of what the first one does not store. In the
@@ -95,7 +95,7 @@ def record_base(cwd: str, key: str, *, home: Path, keep: Path | None = None) -> 
 def _store_start(
     git: Git, repo: Repository, until: float, key: str, tree: TreeSnapshot, head: str, message: str
 ) -> str:
-    """Make the refs of a snapshot; returns its commit."""
+    """Make the refs of a snapshot; returns the snapshot's commit."""
     keep_objects(git, tree.id, _held(git.repo, repo, until, key, head))
     commit = _commit(git, tree.id, "", message)
     refs = {ref_of(key): commit}
@@ -108,14 +108,16 @@ def _store_start(
 
 
 def _own(home: Path, repo: Repository) -> Repository:
-    """Fleet's own repository as it was made when the run began."""
+    """Fleet's own repository, made when the run began."""
     own = known_repository(home, repo)
     made = Path(own.git_dir, "HEAD").exists()  # else an earlier version began the run
     return own if made else own_repository(home, repo)
 
 
 def _held(own: Repository, repo: Repository, until: float, key: str, head: str) -> str:
-    """Have the project keep the commit that is checked out; empty if it cannot be made to."""
+    """Have the project keep the commit that is checked out; empty if the project
+    cannot be made to.
+    """
     with suppress(GitFailed):
         write_refs(own, repo, until, to={ref_of(key): head} if head else {})
         return head
@@ -123,7 +125,7 @@ def _held(own: Repository, repo: Repository, until: float, key: str, head: str) 
 
 
 def repository_of(base: Base) -> Repository | None:
-    """The repository of a base as it was recorded; None if it is gone."""
+    """The repository of a base, by the recorded paths; None if the repository is gone."""
     if base.git_dir:
         gone = not os.path.exists(f"{base.git_dir}/HEAD") or not os.path.isdir(base.root)  # noqa: PTH110, PTH112
         found = Repository(root=base.root, git_dir=base.git_dir, common_dir=base.common_dir)
@@ -133,7 +135,7 @@ def repository_of(base: Base) -> Repository | None:
 
 
 def base_now(base: Base, home: Path) -> BaseAfter:
-    """The repository of a base as it is now, without a snapshot."""
+    """The repository of a base at this moment, without a snapshot."""
     repo = repository_of(base)
     if repo is None:
         return BaseAfter(root=base.root, trouble=f"{base.root} is no repository any more")
@@ -154,7 +156,7 @@ def base_now(base: Base, home: Path) -> BaseAfter:
 
 
 def _with_kept_branches(git: Git, base: Base, now: Base) -> Base:
-    """Add the branches of tasks that fleet itself put away meanwhile: their commits are kept."""
+    """Add the branches of tasks that fleet put away meanwhile: their commits are kept."""
     gone = [name for name in base.refs if name.startswith(BRANCHES) and name not in now.refs]
     kept = {name: base.refs[name] for name in gone if commit_of(git, kept_ref(name))}
     return structs.replace(now, refs={**now.refs, **kept}) if kept else now
@@ -168,7 +170,7 @@ def kept_ref(branch: str) -> str:
 
 
 def _rewound(git: Git, base: Base, now: Base) -> bool:
-    """The branch of the start no longer contains the commit that it pointed to."""
+    """The branch of the start no longer contains the commit of the start."""
     stands = now.head if base.branch == now.branch else now.refs.get(base.branch, "")
     stands = stands.removeprefix(ELSEWHERE)
     if not base.head or not stands or stands == base.head or not base.branch:
@@ -177,7 +179,7 @@ def _rewound(git: Git, base: Base, now: Base) -> bool:
 
 
 def changes_since(base: Base, run_dir: Path, *, stored: bool = False) -> Changes:
-    """What changed in the working tree and on its branch; the diff goes to the run's directory.
+    """What changed in the working tree and on the branch; the diff goes to the run's directory.
 
     `stored`: the tree counts that an earlier process stored, and not the files as they are by now.
     """
@@ -260,7 +262,7 @@ def _tree_now(
     known: dict[str, str],
     head: str,
 ) -> tuple[TreeSnapshot, tuple[str, ...]]:
-    """The tree as the run left it, and directories in it that hide themselves."""
+    """The tree that the run left, and directories inside that hide themselves."""
     committed = head if head != base.head else ""
     kept = run_dir.parent.parent / INDEX
     home = _of_fleet(repo, run_dir.parents[3])
@@ -322,7 +324,7 @@ def _not_held(tree: TreeSnapshot) -> str:
 
 
 def _of_fleet(repo: Repository, home: Path) -> list[str]:
-    """Fleet's own home, if it lies in the working tree."""
+    """Fleet's own home, if the home lies in the working tree."""
     place = os.path.relpath(os.path.realpath(home), repo.root)
     return [] if place == "." or place.startswith("..") else [place]
 

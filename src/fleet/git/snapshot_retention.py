@@ -22,7 +22,9 @@ _LIMIT = 30.0
 
 
 def drop_snapshots(home: Home, repo: Repository, task_id: str, number: int | None = None) -> None:
-    """Delete the snapshots of one run of a task, or of all its runs, and what holds their base."""
+    """Delete the snapshots of one run of a task, or of all runs, and the refs that
+    hold their base.
+    """
     until = time.monotonic() + _LIMIT
     below = ref_of(f"{task_id}/{'' if number is None else number}")
     ends = ("", AFTER, LEFT, CHECKED)
@@ -69,7 +71,7 @@ def prune(home: Home, each: SnapshotEntry) -> None:
 
 
 def _tidy_own(home: Home, each: SnapshotEntry) -> None:
-    """Give back the space of a task's snapshots in fleet's own repository over its tree."""
+    """Give back the space of a task's snapshots in fleet's own repository over the tree."""
     own = repository_at(home.path, each.key, each.root)
     if not Path(own.git_dir).is_dir():
         return

@@ -78,7 +78,7 @@ def opened(
 
 
 def keep_index(index: Path, place: Path) -> None:
-    """Copy an index to its place in one step, with its time and the ignore rules beside it."""
+    """Copy an index to `place` in one step, with the time, and the ignore rules beside it."""
     rules = index.with_name("exclude")
     pairs = [(index, place)] if index.exists() else []
     if rules.exists():
@@ -114,10 +114,11 @@ def take_snapshot(
     known: Mapping[str, str] = {},
     committed: str = "",
 ) -> TreeSnapshot:
-    """Store the working tree as it is now. `git` works on an index of its own, which is up to date
-    afterwards. What is below a directory in `without` is not looked at; new files in `known`, which
-    an earlier snapshot left out with these marks, are left out. Files of the commit `committed` are
-    stored whatever rule ignores them.
+    """Store the working tree at this moment. `git` works on a separate index, which is up to date
+    afterwards. `git` works on an index of its own, which is up to date afterwards. What is below a
+    directory in `without` is not looked at; new files in `known`, which an earlier snapshot left
+    out with these marks, are left out. Files of the commit `committed` are stored whatever rule
+    ignores them.
     """
     root = git.repo.root
     changed, new = _differing(git)

@@ -1,5 +1,5 @@
-"""The table of acts: each verb with the fields that it takes, what it does, the command line that
-it stands for, and which role may do it.
+"""The table of acts: each verb with fields, action, command line, and the role that may use the
+verb.
 """
 
 import os
@@ -74,7 +74,8 @@ def carry_out(
     session: str = "",
     env: Mapping[str, str] = os.environ,
 ) -> ActEnd:
-    """Do what a person asks for, and record it. Raises FleetError, and then the person is told why.
+    """Do what a person asks for, and record the act. Raises FleetError, and then the person is told
+    why.
 
     `surface` is where the person is: `web`, `top`, `mcp`, or the channel that the wish came by;
     `session`: which browser, since a page can be opened on many devices.
@@ -121,7 +122,7 @@ def find_act(verb: str) -> Act:
 
 
 def shown_acts() -> tuple[ActShown, ...]:
-    """Every verb with its fields, for surfaces that offer them."""
+    """Every verb with the verb's fields, for surfaces that offer them."""
     return tuple(
         ActShown(verb=act.verb, about=act.about, role=act.role, fields=_fields(act))
         for act in ACTS.values()

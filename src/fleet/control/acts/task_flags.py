@@ -87,7 +87,7 @@ def settings_from(fleet: Control, given: Given) -> Settings:
 
 
 def shown_settings(settings: Settings) -> Iterator[tuple[str, str]]:
-    """What a task asks for itself, for people."""
+    """What a task asks for by own settings, for people."""
     names = (
         "cwd",
         "coder",
@@ -138,7 +138,7 @@ def _one_of(
 
 
 def _sandbox(last: Mapping[str, str]) -> SandboxLevel | None:
-    """A task may ask for a stricter box than its project has; the stricter of both counts."""
+    """A stricter box that a task asks for; the stricter of task and project counts."""
     if last.get("sandbox") == "off":
         raise BadInput(
             "a task can only ask for a stricter box than its project has",

@@ -68,7 +68,7 @@ class StopWish(_ActWish, frozen=True, kw_only=True):
 
 
 class RetryWish(_ActWish, frozen=True, kw_only=True):
-    """Put a task back into the queue, its attempts counted anew."""
+    """Put a task back into the queue, with attempts counted anew."""
 
     id: TaskId
     #: What it may spend from now on, like `$10`.

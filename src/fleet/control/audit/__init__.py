@@ -1,1 +1,1 @@
-"""Who did what: every act of a person, on every surface, in one chain."""
+"""The record of every act of a person, on every surface, in one chain."""

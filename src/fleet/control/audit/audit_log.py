@@ -53,7 +53,7 @@ class AuditLine(Struct, frozen=True, kw_only=True):
 
 
 class _Head(Struct, frozen=True, kw_only=True):
-    """How far the chain was when it was last written: what ends earlier has lost lines."""
+    """How far the chain was at the last write: a file that ends earlier has lost lines."""
 
     count: int
     last: str
@@ -114,7 +114,7 @@ def _add(folder: Path, line: AuditLine) -> None:
 
 
 def _last_line(path: Path) -> tuple[bytes, bool]:
-    """The last line of the file, and whether it lacks its end."""
+    """The last line of the file, and whether the line lacks an end."""
     try:
         fd = open_regular(path)
     except InvalidTask:  # `append` puts aside what stands in the file's place; `verify` tells
@@ -173,8 +173,9 @@ def verify(home: Home) -> ChainCheck:
 def recorded_line(
     args: Sequence[str], work: Callable[[], int], env: Mapping[str, str] = os.environ
 ) -> tuple[int, str]:
-    """Carry out a command line of a person's and record it. The exit code, and why it could not be
-    recorded. Raises what the work raises, and that is recorded too.
+    """Carry out a command line of a person's and record the line. Returns the exit code, and why
+    the line could not be recorded. The exit code, and why it could not be recorded. Raises what the
+    work raises, and that is recorded too.
     """
     end = "broken off"
     code = 1

@@ -1,4 +1,4 @@
-"""`fleet compare --with`: one task given to several coders at once, each entry a task of its own.
+"""`fleet compare --with`: one task given to several coders at once, each entry a separate task.
 
 The entries are children of the task, with its text and its settings, in clones made from one
 commit; the supervisor runs them like any other task. The compared task is blocked meanwhile.

@@ -41,7 +41,7 @@ class ComparisonEnd(Struct, frozen=True, kw_only=True):
 
 
 def find_entry(comparison: Comparison, word: str) -> Entry:
-    """The entry that a word names: by its task's id or the end of that, or by its coder."""
+    """The entry that a word names: by the task's id or the end of that, or by the coder."""
     of = comparison.task_id
     for entry in comparison.entries:
         short = entry.task_id.removeprefix(of)
@@ -66,7 +66,7 @@ def pick(
     force: bool = False,
     env: Mapping[str, str] = os.environ,
 ) -> ComparisonEnd:
-    """Land one entry, close the task with it, and put the others away."""
+    """Land one entry, close the compared task by that, and put the others away."""
     with comparison_lock(fleet, task.id):
         comparison = comparison_of(fleet, task)
         if comparison.state == "discarded":
@@ -167,7 +167,7 @@ def _land(fleet: Control, task: Task, comparison: Comparison, entry: Entry) -> L
 
 
 def _evidence(fleet: Control, entry: Entry, landed: Landed) -> str:
-    """The reason for closing the task: the entry's claim, and where its receipt is."""
+    """The reason for closing the task: the entry's claim, and where the receipt is."""
     claim, run = "", 0
     for each in newest_first(fleet.home.task(entry.task_id)):
         receipt = receipt_json.read(each)
@@ -229,7 +229,7 @@ def _stopped(fleet: Control, task: Task) -> Task:
 
 
 def _put_back(fleet: Control, comparison: Comparison, by: str) -> None:
-    """Give the task its former status, unless its status was changed meanwhile."""
+    """Give the task the former status, unless the status was changed meanwhile."""
     task = fleet.queue.get(comparison.task_id)
     if task.status != "blocked":
         return
@@ -258,7 +258,7 @@ def _conclude(
 
 
 def _put_away(fleet: Control, entry: Entry, *, title: str, force: bool) -> PutAway:
-    """Remove the clone and the branches of an entry; its receipts stay."""
+    """Remove the clone and the branches of an entry; receipts stay."""
     try:
         return put_away(fleet.home, entry.task_id, title=title, force=force)
     except (FleetError, OSError) as error:

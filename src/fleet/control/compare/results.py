@@ -124,7 +124,7 @@ def _facts(home: Home, task: Task | None, doing: Mapping[str, InProgress]) -> En
 
 
 def result_of(facts: EntryFacts) -> Result:
-    """The result of an entry over all its runs. Pure."""
+    """The result of an entry over all runs. Pure."""
     standing, why = _standing(facts)
     receipts, so_far, lasted = facts.receipts, facts.running, facts.seconds_so_far
     spent = sum((receipt.spend for receipt in receipts), Spend())

@@ -1,4 +1,4 @@
-"""What people do with a host: drain it, let it go on, give it up, forget it."""
+"""What people do with a host: drain, let go on, give up, forget."""
 
 from fleet.control import Control
 from fleet.control.hosts.hosts_now import shared_queue
@@ -10,7 +10,7 @@ from fleet.schemas import Host
 
 
 def drain(fleet: Control, word: str) -> Host:
-    """Have a host finish what it has and take nothing new, also after a restart."""
+    """Have a host finish the tasks in hand and take nothing new, also after a restart."""
     queue = shared_queue(fleet)
     host = host_table.find_host(queue, word)
     host_table.set_state(queue, host, "draining")
@@ -28,8 +28,9 @@ def resume(fleet: Control, word: str) -> Host:
 
 
 def lost(fleet: Control, word: str) -> tuple[Host, list[str]]:
-    """Give a host up: other hosts begin its tasks at once. The person vouches that its agents are
-    dead; the tasks that are free by that.
+    """Give a host up: other hosts begin the host's tasks at once. The person vouches that the
+    agents there are dead; returns the tasks that are free now. The person vouches that its agents
+    are dead; the tasks that are free by that.
     """
     queue = shared_queue(fleet)
     host = host_table.find_host(queue, word)

@@ -1,4 +1,4 @@
-"""`fleet hosts`: every host of the queue, whether it is there, and what it does."""
+"""`fleet hosts`: every host of the queue, whether the host is there, and what runs on it."""
 
 from datetime import datetime, timedelta
 
@@ -14,7 +14,7 @@ from fleet.schemas import Host
 
 
 class HostNow(Struct, frozen=True, kw_only=True):
-    """One host with the tasks that it holds."""
+    """One host with the tasks in hand."""
 
     host: Host
     #: `up`, `draining`, `silent` (it was not heard of for a while), `gone` (its supervisor ended).
@@ -27,7 +27,7 @@ class HostNow(Struct, frozen=True, kw_only=True):
 
 
 def shared_queue(fleet: Control) -> SqlQueue:
-    """The queue, if hosts can share it. Raises Refused."""
+    """The queue, if hosts can share a queue of this kind. Raises Refused."""
     if not fleet.config.shares_queue:
         raise Refused(
             f"the queue of this home is {fleet.config.queue}, which one machine works on",

@@ -1,5 +1,5 @@
-"""Verified work of a host that was given up before it landed, and that no host has taken over:
-where it is, and what to do.
+"""Verified work that had not landed when the host was given up, and that no host has taken over:
+where the work is, and what to do.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from fleet.schemas import Task
 
 
 def left_work(fleet: Control, tasks: Sequence[Task]) -> dict[str, str]:
-    """A sentence for each of these tasks whose work waits for a host that takes it over."""
+    """A sentence for each of these tasks whose work waits for another host to take over."""
     waiting = [task for task in tasks if task.waits_to_land]
     if not waiting or not fleet.is_shared:
         return {}
@@ -36,7 +36,7 @@ def _whys(fleet: Control, task: Task) -> Mapping[str, str]:
 
 
 def _lands_at_maker(task: Task) -> bool:
-    """The host that made the task lands it, whatever became of the one that ran it."""
+    """The host that made the task lands the work, whatever became of the host that ran the task."""
     try:
         origin = recorded_settings(task).repository
     except InvalidTask:

@@ -1,4 +1,4 @@
-"""Why no host takes a task that could run: what it needs, and which hosts have that."""
+"""Why no host takes a task that could run: what the task needs, and which hosts have that."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -48,7 +48,7 @@ def waits_for_host(
 
 
 def _lacking(needs: Sequence[str], up: Sequence[Host], known: Sequence[Host]) -> str:
-    """Each need that keeps hosts away, and which hosts that are up have it."""
+    """Each need that keeps hosts away, and which hosts that are up meet the need."""
     words: list[str] = []
     for need in needs:
         having = [host.name for host in up if need in host.offer.has]

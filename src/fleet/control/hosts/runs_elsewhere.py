@@ -17,7 +17,7 @@ class RunsElsewhere(Struct, frozen=True, kw_only=True):
     living: Mapping[str, LivingRun] = {}
 
     def host_of(self, task: Task) -> str:
-        """The name of the host that holds a task; its id if the queue knows no name."""
+        """The name of the host that holds a task; the host's id if the queue knows no name."""
         owner = task.lease_owner or ""
         return self.names.get(owner, owner)
 

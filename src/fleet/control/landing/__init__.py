@@ -1,1 +1,1 @@
-"""What people do with verified work: see what waits, approve it, hold it, land it, take it back."""
+"""What people do with verified work: see what waits, approve, hold, land, take back."""

@@ -53,7 +53,8 @@ def approve(
 
 
 def branch_to_land_on(fleet: Control, task_id: str, landing: Landing | None = None) -> str:
-    """The branch that a task's work lands on once it is approved. Raises Refused if it cannot be;
+    """The branch that a task's work lands on once a person approves. Raises Refused if the work
+    cannot land; `landing`: the record that the task is to have. Raises Refused if it cannot be;
     `landing`: the record that it is to have.
     """
     landing = landing or _record(fleet, task_id)
@@ -63,7 +64,7 @@ def branch_to_land_on(fleet: Control, task_id: str, landing: Landing | None = No
 
 
 def hold(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ) -> Landing:
-    """Keep work from landing until it is released."""
+    """Keep work from landing until a person releases the work."""
     refuse_agents(env, "hold work back")
     by, landing = actor(env), _record(fleet, task_id)
     if landing.state == "held":
@@ -90,7 +91,7 @@ def hold(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ) -
 
 
 def release(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ) -> Landing:
-    """Let work land again that was held back; where a person has to be asked, it asks."""
+    """Let work land again that was held back; where land = ask, a person is asked again."""
     refuse_agents(env, "release work")
     landing = _record(fleet, task_id)
     if landing.state != "held":
@@ -192,7 +193,7 @@ def _host_name(fleet: Control, host_id: str) -> str:
 
 
 def _let_go(landing: Landing) -> Landing:
-    """The landing without its hold; work that was not brought home comes home first."""
+    """The landing without the hold; work that was not brought home comes home first."""
     if landing.state == "testing":
         return landing
     state = "waiting" if landing.commit else "verified"

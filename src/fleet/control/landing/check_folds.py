@@ -1,4 +1,4 @@
-"""`fleet land --check`: which work would conflict with its branch, and which with other work.
+"""`fleet land --check`: which work would conflict with the branch, and which with other work.
 
 Every fold is tried in fleet's own git directory and forgotten; no branch, file or record changes.
 """
@@ -45,7 +45,7 @@ class CheckedFolds(Struct, frozen=True, kw_only=True):
 
 
 def check_folds(fleet: Control, work: Sequence[UnlandedWork]) -> CheckedFolds:
-    """Try each work on its branch, and each pair of works that go onto one branch."""
+    """Try each work on the branch, and each pair of works that go onto one branch."""
     tried: list[str] = []
     conflicts: list[FoldConflict] = []
     untried: list[tuple[str, str]] = []

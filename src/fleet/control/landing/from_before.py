@@ -1,4 +1,4 @@
-"""Work from before: a closed task whose branch was never taken over gets on its way again."""
+"""A closed task whose branch was never taken over waits to land again."""
 
 import os
 import time
@@ -51,8 +51,8 @@ def landing_from_before(
 def adopt_branch(
     fleet: Control, task_id: str, landing: Landing, *, env: Mapping[str, str] = os.environ
 ) -> None:
-    """Have a closed task wait for its landing. Its commit is verified by the train, whatever was
-    known of it.
+    """Have a closed task wait to land. The train verifies the commit, whatever was known before.
+    Its commit is verified by the train, whatever was known of it.
     """
     # The record first: a task that waits without one would wait for ever.
     landing_json.write(fleet.home, task_id, landing)

@@ -1,4 +1,4 @@
-"""`fleet land ID…`: approve work, and see it onto its branch.
+"""`fleet land ID…`: approve work, and wait until the work is on the branch.
 
 With a supervisor its lander does it, and the records are followed. Without one the same train runs
 here, in the foreground.
@@ -167,7 +167,7 @@ def _followed(fleet: Control, task_ids: Sequence[str], tell: Tell) -> LandEnd:
 
 
 def _on_the_way(fleet: Control, task_ids: Sequence[str]) -> list[str]:
-    """Those that the lander still has to do with; what has landed is closed, too."""
+    """The tasks that the lander still has to do with; what has landed is closed, too."""
     return [each for each in task_ids if not _is_over(fleet, each)]
 
 

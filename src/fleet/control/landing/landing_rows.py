@@ -1,4 +1,4 @@
-"""The rows of `fleet tasks` for work that is on its way to its branch."""
+"""The rows of `fleet tasks` for work on the way to the branch."""
 
 from collections.abc import Sequence
 
@@ -11,8 +11,8 @@ from fleet.home.landing_json import LANDERS, Landing
 
 
 def with_landings(fleet: Control, seen: Sequence[InProgress]) -> list[InProgress]:
-    """The same tasks, and behind them those that the lander has; a task that was sent back says so
-    while its agent is at it.
+    """The same tasks, and behind them the tasks that the lander has; a task that was sent back says
+    so while the agent is at work.
     """
     landings = open_landings(fleet)
     found = [_sent_back(fleet, each, landings.get(each.id)) for each in seen]

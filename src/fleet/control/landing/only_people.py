@@ -7,7 +7,7 @@ from fleet.processes.process_identity import MARK
 
 
 def refuse_agents(env: Mapping[str, str], what: str) -> None:
-    """Raise Refused inside a run: an agent would judge its own work."""
+    """Raise Refused inside a run: an agent would judge the agent's own work."""
     if env.get(MARK):
         raise Refused(
             f"an agent cannot {what}",

@@ -17,7 +17,7 @@ from fleet.schemas import Receipt, Task
 
 
 class LandingTask(Struct, frozen=True, kw_only=True):
-    """A task on its way to a branch."""
+    """A task whose work is on the way to a branch."""
 
     id: str
     title: str
@@ -28,7 +28,7 @@ class LandingTask(Struct, frozen=True, kw_only=True):
 
     @property
     def is_blocked(self) -> bool:
-        """The task is blocked in the queue; one that was sent back is with its agent."""
+        """The task is blocked in the queue; a task that was sent back is with the agent."""
         return self.state != "back"
 
 
@@ -58,7 +58,7 @@ def without_closed(fleet: Control, landings: Mapping[str, Landing]) -> dict[str,
 
 
 def landing_tasks(fleet: Control) -> tuple[LandingTask, ...]:
-    """Those of tasks that are not closed, to be shown; what waits for a person comes first."""
+    """Landings of tasks that are not closed, to be shown; what waits for a person comes first."""
     found = [
         LandingTask(
             id=task_id,
@@ -73,7 +73,9 @@ def landing_tasks(fleet: Control) -> tuple[LandingTask, ...]:
 
 
 def landing_of(fleet: Control, task: Task) -> Landing | None:
-    """How far a task's work is on its way; None: it is on none, or that says nothing any more."""
+    """How far a task's work is on the way to the branch; None: no landing, or one that says nothing
+    any more.
+    """
     landing = landing_json.read(fleet.home, task.id)
     if landing is None or (task.status == "closed") == (landing.state == "landed"):
         return landing
@@ -84,13 +86,13 @@ def landing_of(fleet: Control, task: Task) -> Landing | None:
 
 
 def landing_of_run(fleet: Control, receipt: Receipt) -> Landing | None:
-    """How far the work of one run is on its way; None: it is on none."""
+    """How far the work of one run is on the way to the branch; None: no landing."""
     landing = landing_json.read(fleet.home, receipt.task_id)
     return landing if landing is not None and landing.run == receipt.run else None
 
 
 def landing_words(fleet: Control, task_id: str, landing: Landing) -> str:
-    """How far a landing is, and what the branch waits for where it is behind its line."""
+    """How far a landing is, and what a branch behind the line waits for."""
     words = landing.words(_tries(fleet, task_id, landing))
     if landing.state == "landed" and _stands_behind(landing):
         why = why_behind(fleet.home, landing.repository, landing.into)
@@ -99,7 +101,7 @@ def landing_words(fleet: Control, task_id: str, landing: Landing) -> str:
 
 
 def why_behind(home: Home, root: str, branch: str) -> str:
-    """What kept a branch from following its line when a lander last looked, with the directory."""
+    """What kept a branch from following the line when a lander last looked, with the directory."""
     from fleet.git.repository import find
     from fleet.landing.train_store import TrainPlace
 
@@ -127,7 +129,7 @@ def _tries(fleet: Control, task_id: str, landing: Landing) -> int:
 
 
 def _stands_behind(landing: Landing) -> bool:
-    """The line is ahead of the branch: fleet keeps a ref for it, read here without starting git."""
+    """The line is ahead of the branch: then fleet keeps a ref, read here without starting git."""
     from fleet.git.repository import find, read_bounded
 
     repo = find(landing.repository)

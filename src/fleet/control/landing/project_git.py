@@ -43,8 +43,8 @@ class ProjectGit:
         return line if line and tip and not is_ancestor(self._git, line, tip) else tip
 
     def changed(self, commit: str, into: str, base: str) -> list[str] | None:
-        """The files that a commit changes since its branch and the line parted, or since `base`;
-        None if that cannot be told.
+        """The files that a commit changes since branch and line parted, or since `base`; None if
+        that cannot be told.
         """
         line = self.line_of(into) if into else ""
         try:
@@ -73,7 +73,7 @@ class ProjectGit:
         return found
 
     def unmerged(self, branches: Mapping[str, str]) -> dict[str, str]:
-        """Those of some refs whose commits no branch of a person's has, each with its commit."""
+        """The refs whose commits no branch of a person's has, each with the commit."""
         tips = {name: self._refs[ref] for name, ref in branches.items() if ref in self._refs}
         if not tips:
             return {}

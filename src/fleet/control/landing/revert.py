@@ -1,4 +1,4 @@
-"""`fleet land --revert`: take what a task landed off its branch again, as one commit.
+"""`fleet land --revert`: take what a task landed off the branch again, as one commit.
 
 The commit goes the way of all work: folded onto the line, verified, and moved by compare-and-swap.
 The task is then blocked for a person: closed means landed, and its work is no longer on the branch.
@@ -88,7 +88,7 @@ class _RevertDesk(LandingDesk):
 
 
 def revert(fleet: Control, task: Task, *, env: Mapping[str, str] = os.environ) -> RevertedWork:
-    """Take what a task landed off its branch. Raises Refused, and then nothing has changed."""
+    """Take what a task landed off the branch. Raises Refused, and then nothing has changed."""
     refuse_agents(env, "take back what landed")
     landing = landing_json.believed(fleet.home, task.id)
     if landing is None or landing.landed is None or landing.state != "landed":
@@ -162,8 +162,8 @@ def _train(fleet: Control, repo: Repository, landing: Landing, desk: LandingDesk
 
 
 def _candidate(fleet: Control, repo: Repository, task: Task, landing: Landing) -> WaitingWork | str:
-    """The commit on the line without the work, as a candidate like any other; or the commit that
-    took the work back already, if its revert was killed before it could say so.
+    """The commit on the line without the work, as a candidate like any other; or the commit of an
+    earlier revert that was killed before the record was written.
     """
     assert landing.landed is not None
     land = LandRepository(fleet.home.path, repo, time.monotonic() + _LIMIT)
@@ -202,7 +202,7 @@ def _takes_back(commit: str) -> str:
 
 
 def _projects_checks(fleet: Control, plan: CheckPlan) -> CheckPlan:
-    """The same without the checks of the task itself, which ask for what is taken back."""
+    """The same plan without the task's own checks, which ask for what is taken back."""
     project = fleet.config.project(plan.project)
     commands = project.land_verify or project.verify
     land = structs.replace(plan.policy.land, verify=commands)
@@ -210,7 +210,7 @@ def _projects_checks(fleet: Control, plan: CheckPlan) -> CheckPlan:
 
 
 def _by_hand(fleet: Control, repo: Repository, landing: Landing) -> str:
-    """How git itself takes the work back: a merge, a squash, or the commits of a rebase."""
+    """The git command that takes the work back: a merge, a squash, or the commits of a rebase."""
     assert landing.landed is not None
     commit, many = landing.landed.commit[:12], len(landing.landed.parents) > 1
     if many or landing.how != "rebase":
@@ -220,7 +220,7 @@ def _by_hand(fleet: Control, repo: Repository, landing: Landing) -> str:
 
 
 def _line_before(fleet: Control, git: Git, landing: Landing) -> str:
-    """What the line stood at before the work of this task, and no other, came onto it."""
+    """What the line stood at before the work of this task, and no other, was added."""
     landed = landing.landed
     assert landed is not None
     if landing.how != "rebase":

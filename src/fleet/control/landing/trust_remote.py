@@ -1,4 +1,4 @@
-"""`fleet trust --remote`: let fleet push a project to where its branches lead now."""
+"""`fleet trust --remote`: let fleet push a project to where the branches lead now."""
 
 import os
 import time
@@ -41,7 +41,7 @@ def trust_upstream(fleet: Control, directory: str, env: Mapping[str, str] = os.e
 
 
 def _is_bare(directory: str) -> bool:
-    """A path that is a repository itself, which others clone from."""
+    """The path is a bare repository, which others clone from."""
     inside = ("HEAD", "objects", "refs")
     return all(os.path.exists(f"{directory}/{name}") for name in inside)  # noqa: PTH110
 
@@ -64,5 +64,5 @@ def _trust_address(fleet: Control, text: str) -> Upstream:
 
 
 def _branch(fleet: Control, directory: str) -> str:
-    """The branch that the settings name; empty: it is that of each task."""
+    """The branch that the settings name; empty: each task's own branch counts."""
     return policy_of(fleet.config, Settings(cwd=directory), directory).policy.land.into

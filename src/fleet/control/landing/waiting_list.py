@@ -1,4 +1,4 @@
-"""`fleet land`: the work that is not on its branch yet, and why not.
+"""`fleet land`: the work that is not on the branch yet, and why not.
 
 What waits is known by the records of landings. Work from before landing was switched on is known
 by its branch alone: that of a closed task, with commits that no other branch has.
@@ -30,7 +30,7 @@ _FEW = 5
 
 
 class UnlandedWork(Struct, frozen=True, kw_only=True):
-    """The work of one task that is not on its branch yet."""
+    """The work of one task that is not on the branch yet."""
 
     id: str
     title: str
@@ -56,7 +56,7 @@ class UnlandedWork(Struct, frozen=True, kw_only=True):
 
 
 class BranchBehind(Struct, frozen=True, kw_only=True):
-    """A branch that stands behind its line: a working tree with it is in the way."""
+    """A branch that stands behind the line: a working tree of the branch is in the way."""
 
     repository: str
     branch: str
@@ -160,7 +160,7 @@ def _work(
 
 
 def land_rules_of(fleet: Control, task_id: str) -> LandRules:
-    """The rules that a task's work lands by, as its settings and its project say now."""
+    """The rules that a task's work lands by, as task and project are set now."""
     try:
         own = task_json.read(fleet.home, task_id)
     except InvalidTask:

@@ -1,1 +1,1 @@
-"""What a person is to be told of, and how an answer from elsewhere reaches its task."""
+"""What a person is to be told of, and how an answer from elsewhere reaches the task."""

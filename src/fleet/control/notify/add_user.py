@@ -1,4 +1,4 @@
-"""Adds a person to those that the Telegram bot tells and hears."""
+"""Adds a person to the users of [notify.telegram], whom the bot tells and hears."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""An answer that came from elsewhere: it reaches the question that it was given to, or none."""
+"""An answer from elsewhere reaches the question that was answered, or none."""
 
 import os
 from collections.abc import Mapping

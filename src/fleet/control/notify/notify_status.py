@@ -23,7 +23,7 @@ class NotifyStatus(Struct, frozen=True, kw_only=True):
 
 
 def notify_status(fleet: Control) -> NotifyStatus:
-    """Whether a notifier runs, and what waits in its outbox."""
+    """Whether a notifier runs, and what waits in the outbox."""
     channels: tuple[ChannelState, ...] = ()
     held: list[datetime] = []
     if (fleet.home.path / FILE).exists():

@@ -33,7 +33,7 @@ class OutboxTrouble(FleetError):
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """A question that was told, and what an answer to it must name."""
+    """A question that was told, and what an answer must name."""
 
     nonce: str
     message: str
@@ -68,7 +68,7 @@ class ChannelState(Struct, frozen=True, kw_only=True):
 
 
 class Outbox:
-    """One connection; threads may share it."""
+    """One connection to the outbox's database, which threads may share."""
 
     def __init__(self, home: Home) -> None:
         self.path = home.path / FILE
@@ -113,7 +113,7 @@ class Outbox:
     # What is so.
 
     def told(self) -> dict[str, ToldNotice]:
-        """Every notice that is known, by its key."""
+        """Every known notice, by key."""
         found = [msgspec.json.decode(record, type=ToldNotice) for (record,) in self._rows("told")]
         return {each.key: each for each in found}
 

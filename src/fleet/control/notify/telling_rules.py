@@ -33,7 +33,7 @@ _MOST = 1500
 
 
 class ToldNotice(Struct, frozen=True, kw_only=True):
-    """A notice, and how far a person has been told of it."""
+    """A notice, and how far a person has been told."""
 
     notice: Notice
     since: datetime
@@ -130,7 +130,7 @@ def due_now(
 
 
 def after_telling(told: ToldNotice, now: datetime, settings: NotifySettings) -> ToldNotice:
-    """A notice that was put into a message: a question is told again while it is open."""
+    """The state of a notice after telling: a question is told again while open."""
     times, again = told.times + 1, None
     if told.notice.topic == "question" and times < OFTEN:
         later = now + timedelta(seconds=seconds(settings.again))
@@ -146,8 +146,8 @@ def put_off(told: ToldNotice, now: datetime) -> ToldNotice:
 def messages(
     ready: Sequence[ToldNotice], now: datetime, settings: NotifySettings, nonces: Iterator[str]
 ) -> Iterator[tuple[Notification, tuple[ToldNotice, ...]]]:
-    """The messages for what is due, each with the notices that it tells of: one a question, and
-    one for the rest.
+    """The messages for what is due, each with the notices in the message: one a question, and one
+    for the rest.
     """
     for each in ready:
         if each.notice.topic == "question":
@@ -206,7 +206,7 @@ def _name(notice: Notice) -> str:
 
 
 def _words(notice: Notice, settings: NotifySettings) -> str:
-    """The text of a message about one thing, and the command that does something about it."""
+    """The text of a message about one notice, and the command to act on the notice."""
     text = notice.text if settings.detail == "full" and notice.task else ""
     if not notice.task and len(notice.text) > _HEADLINE:  # else the subject has all of it
         text = notice.text

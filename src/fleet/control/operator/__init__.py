@@ -1,1 +1,1 @@
-"""What an operator's MCP server reads, and how a client is told of it."""
+"""What an operator's MCP server reads, and how a client finds that server."""

@@ -26,7 +26,7 @@ _LARGEST = 16 << 20
 
 
 class ClientEntry(Struct, frozen=True, kw_only=True):
-    """Where an entry belongs, and how it looks there."""
+    """The entry for one client: the file, and the file's new text."""
 
     path: Path
     text: str
@@ -37,7 +37,7 @@ class ClientEntry(Struct, frozen=True, kw_only=True):
 def entry_for(
     client: Client, home: Home, *, write: bool, env: Mapping[str, str] = os.environ
 ) -> ClientEntry:
-    """The entry of one client; `write`: it may act, and not only read. Raises BadInput."""
+    """The entry of one client; `write`: the client may act, and not only read. Raises BadInput."""
     args = ["-P", "-m", "fleet", "mcp", "--operator", *(["--allow", "write"] if write else [])]
     entry = {"command": sys.executable, "args": args, "env": {"FLEET_HOME": str(home.path)}}
     path = _path(client, env)

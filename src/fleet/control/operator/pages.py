@@ -35,7 +35,7 @@ class Page(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ReadTool(Struct, frozen=True, kw_only=True):
-    """One reading tool: what it is for, what it takes, and what it reads."""
+    """One reading tool: the purpose, the arguments, and the function that reads."""
 
     about: str
     #: The properties of its arguments beside `from`, as JSON Schema has them.

@@ -13,7 +13,7 @@ _FILE = "open.html"
 
 
 def write_open_file(home: Home, address: str) -> Path:
-    """The file, for its owner alone."""
+    """Write the file that leads a browser to `address`; only the owner can read it."""
     path = home.path / FOLDER / _FILE
     safe = escape(address, quote=True)
     lead = f'<meta http-equiv="refresh" content="0;url={safe}"><a href="{safe}">fleet</a>'

@@ -1,5 +1,5 @@
-"""`web/address`: where the page is offered, for `fleet web pair`; `web/port`: its port, since a
-browser keeps its session by address and port.
+"""`web/address`: where the page is offered, for `fleet web pair`; `web/port`: the port of the page,
+since a browser keeps a session by address and port.
 
 The page that wrote them holds `web/page.lock` for as long as it answers; a second page
 beside it leaves address and port as they are.
@@ -33,7 +33,7 @@ def only_page(home: Home) -> Generator[bool]:
 
 
 def write_address(home: Home, address: str, port: int) -> None:
-    """Note where a browser finds the page, and the port that it listens on; 0: on none."""
+    """Note where a browser finds the page, and the port that the page listens on; 0: on none."""
     write_atomically(home.path / FOLDER / _FILE, f"{address}\n".encode(), durable=False)
     if port:
         write_atomically(home.path / FOLDER / _PORT, f"{port}\n".encode(), durable=False)
@@ -47,7 +47,7 @@ def last_port(home: Home) -> int:
 
 
 def last_address(home: Home) -> str:
-    """Where a browser found the page when it was last offered; empty: it never was."""
+    """Where a browser found the page when the page was last offered; empty: never."""
     return tail(home.path / FOLDER / _FILE, _LONGEST).strip()
 
 

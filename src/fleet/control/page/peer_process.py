@@ -1,4 +1,5 @@
-"""Which process stands at the other end of a local connection, and whether it belongs to a run.
+"""Which process stands at the other end of a local connection, and which run that process belongs
+to.
 
 A lock on a garden door: agents run as the user, and a determined one finds another way in. It keeps
 an agent from answering its own question, or approving its own work, by the page's own address.
@@ -25,7 +26,7 @@ def socket_peer(connection: socket.socket) -> int:
 
 
 def run_of_pid(pid: int) -> str:
-    """The run id that a process, or a process above it, was started with; empty: none."""
+    """The run id that a process, or a process above, was started with; empty: none."""
     return next(iter(marks_above(pid)), "") if pid > 0 else ""
 
 

@@ -46,7 +46,7 @@ class PageSession(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What the audit calls it: `fleet web sessions` lists the same id."""
+        """What the audit calls this session: `fleet web sessions` lists the same id."""
         return f"session {self.id} ({self.role}{f', {self.device}' if self.device else ''})"
 
 
@@ -94,7 +94,7 @@ class SessionStore:
         return known is not None and known.digest == session.digest
 
     def new_code(self, role: Role, lasts: timedelta) -> str:
-        """A code for one new session; the next calls of `exchange` know it."""
+        """A code for one new session; `exchange` takes the code from now on."""
         if role not in ROLES:
             raise BadInput(f"there is no role {role!r}", hint=f"Known: {', '.join(ROLES)}")
         code, now = secrets.token_urlsafe(32), self._now()
@@ -105,7 +105,9 @@ class SessionStore:
         return code
 
     def exchange(self, code: str, device: str) -> tuple[str, PageSession] | None:
-        """A key and its session for a code, which is used up by this; None: there is no such."""
+        """A key and a new session for a code, which is used up by this; None: there is no such
+        code.
+        """
         digest, now = _digest(code), self._now()
         with self._locked():
             codes = self._codes()
@@ -128,7 +130,7 @@ class SessionStore:
         return key, session
 
     def revoke(self, session_id: str) -> PageSession:
-        """End a session; its key is worth nothing from now on. Raises NotFound."""
+        """End a session: the key opens nothing from now on. Raises NotFound."""
         found = self._read().get(session_id)
         if found is None:
             raise NotFound(f"there is no session {session_id}", hint="See: fleet web sessions")

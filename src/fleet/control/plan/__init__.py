@@ -1,1 +1,1 @@
-"""`fleet plan`: what a spec asks for, and making tasks of it."""
+"""`fleet plan`: what a spec asks for, and the tasks that are made for that."""

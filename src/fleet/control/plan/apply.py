@@ -46,7 +46,7 @@ def apply(
     prune: bool = False,
     env: Mapping[str, str] = os.environ,
 ) -> WrittenPlan:
-    """Write the plan to the queue, in the name of the person who looked at it.
+    """Write the plan to the queue, in the name of the person who looked at the plan.
 
     Its verify commands are trusted first: a supervisor may claim a task the moment it is there.
     """
@@ -61,8 +61,8 @@ def apply(
 
 
 def _with_code(fleet: Control, plan: LoadedPlan, known: Mapping[str, Task]) -> LoadedPlan:
-    """The plan with where the code of its tasks comes from, as `fleet bd create` records it; a
-    task that is there already begins from where it did.
+    """The plan with the origin of the tasks' code, as `fleet bd create` records origins; a task
+    that is there already keeps the origin that it has.
     """
     if not fleet.is_shared:
         return plan

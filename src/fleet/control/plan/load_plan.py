@@ -1,4 +1,4 @@
-"""Reads the plan that a person names: a spec on disk, checked, with the project that it is for."""
+"""Reads the plan that a person names: a spec on disk, checked, with the project."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ from fleet.plan.plan_drafts import PlannedDraft, PlanPlace, drafts_of
 
 
 class LoadedPlan(Struct, frozen=True, kw_only=True):
-    """A plan that was checked, and what it would make."""
+    """A checked plan, and the tasks that would be made."""
 
     plan: Plan
     format: str
@@ -48,7 +48,9 @@ def load_spec(
 def loaded(
     fleet: Control, plan: Plan, *, spec: str, cwd: str, format_: str, is_file: bool = True
 ) -> LoadedPlan:
-    """A plan with what it would make in a directory. Raises BadInput if it cannot be applied."""
+    """A plan with the tasks that would be made in a directory. Raises BadInput if it cannot be
+    applied.
+    """
     check_plan(plan, limit=fleet.config.plan_limit, name=spec)
     for task in plan.tasks:
         if task.coder is not None:
@@ -68,8 +70,8 @@ def project_of(path: Path) -> str:
 
 
 def _directory(cwd: str) -> str:
-    """The directory that a person names; the top of a repository by the same name as without one,
-    so that its plan is known again.
+    """The directory that a person names; for the top of a repository git's own name, so that the
+    plan is known again.
     """
     base = control.checked_directory(cwd)
     found = repository.find(base)
@@ -86,7 +88,7 @@ def _here() -> str:
 
 
 def _named(path: Path, base: str) -> str:
-    """The spec as its tasks name it: from the project's directory on, where it lies below."""
+    """The spec's name in tasks: the path below the project's directory, or else the whole path."""
     full, top = path.resolve(), Path(base).resolve()
     text = str(full.relative_to(top)) if full.is_relative_to(top) else str(full)
     return text.replace("#", "_")

@@ -14,7 +14,7 @@ from fleet.schemas import Task
 
 
 class TaskView(Struct, frozen=True, kw_only=True):
-    """One task of a plan, and how it stands against the queue."""
+    """One task of a plan, and how the task stands against the queue."""
 
     key: str
     title: str
@@ -34,7 +34,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
 
 
 class PlanView(Struct, frozen=True, kw_only=True):
-    """A plan, its graph, and what applying it would change."""
+    """A plan with the graph, and what applying the plan would change."""
 
     spec: str
     format: str

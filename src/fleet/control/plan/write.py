@@ -74,7 +74,9 @@ def write_goal(
 
 
 def load_proposed(fleet: Control, task: Task) -> LoadedPlan:
-    """The plan that a task's agent wrote, with what it would make. Raises Refused, BadInput."""
+    """The plan that a task's agent wrote, with the tasks that would be made. Raises Refused,
+    BadInput.
+    """
     if not writes_plan(fleet, task):
         raise Refused(f"{task.id} is not to write a plan", hint="Name a spec, or such a task.")
     plan = read_proposed_plan(fleet.home.task(task.id), limit=fleet.config.plan_limit)
@@ -94,7 +96,7 @@ def load_proposed(fleet: Control, task: Task) -> LoadedPlan:
 def approve(
     fleet: Control, task: Task, plan: LoadedPlan, env: Mapping[str, str] = os.environ
 ) -> WrittenPlan:
-    """Make the tasks of a plan that an agent wrote, then close the task that it was written for.
+    """Make the tasks of a plan that an agent wrote, then close the agent's task.
 
     Given again after it was cut off, it completes what is missing.
     """

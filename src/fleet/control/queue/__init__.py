@@ -1,1 +1,1 @@
-"""The queue itself: its state and its copies, and what came into it from elsewhere."""
+"""The queue as a whole: state and copies, and what came from elsewhere."""

@@ -1,5 +1,5 @@
-"""The tasks that only a person can set going: blocked ones, each with its question or the reason,
-and open ones that wait for the operator's trust in a verify command or in a coder's file.
+"""The tasks that only a person can set going: blocked ones, each with a question or a reason, and
+open ones that wait for the operator's trust in a verify command or in a coder's file.
 """
 
 from collections.abc import Sequence
@@ -117,7 +117,7 @@ def trust_waits(fleet: Control) -> tuple[TrustWait, ...]:
 
 
 def untrusted_coder(fleet: Control, task: Task) -> str:
-    """The coder of a task if no person has trusted its file; empty if it is trusted."""
+    """The coder of a task if no person has trusted the coder's file; empty if trusted."""
     coder = _coder(fleet, task)
     return coder if coder in untrusted_coders(fleet.home.path) else ""
 

@@ -31,7 +31,7 @@ def is_elsewhere_now(fleet: Control, task: Task) -> bool:
 
 
 def bring_files(fleet: Control, task: Task) -> None:
-    """Bring what other hosts sent of a task's runs into this home, so that it can be shown.
+    """Bring what other hosts sent of a task's runs into this home, to be shown.
 
     Raises FleetError and OSError. A task that this host has in hand is left alone.
     """
@@ -98,7 +98,7 @@ def watched(fleet: Control, task: Task, path: str) -> Iterator[bytes]:
 
 
 def _rest(fleet: Control, task: Task, path: str, run: int, start: int) -> Iterator[bytes]:
-    """What the settled run added to the file and was not sent as it was written."""
+    """What the settled run added to the file after the lines that were sent live."""
     from fleet.travel.shared_queue import SharedQueue
 
     files = SharedQueue(fleet.queue, fleet.config).files

@@ -1,4 +1,6 @@
-"""Where other hosts get the code of a new task from, or why it stays on the host that made it."""
+"""Where other hosts get the code of a new task from, or why the task stays on the host that made
+it.
+"""
 
 import os
 import time
@@ -27,7 +29,7 @@ _LIMIT = 30.0
 
 
 class PlacedCode(Struct, frozen=True, kw_only=True):
-    """A new task's settings with its code, and what a person is told of it."""
+    """A new task's settings with the code's origin, and what a person is told about that."""
 
     settings: Settings
     #: Why the task stays on this host; empty: it may run elsewhere, or the queue is not shared.
@@ -98,7 +100,9 @@ def push_changes(fleet: Control, task: Task, settings: Settings) -> str:
 
 
 def _address(fleet: Control, cwd: str) -> str:
-    """The address that the settings name for a directory; empty: its own remote counts."""
+    """The address that the settings name for a directory; empty: the directory's own
+    remote counts.
+    """
     project = fleet.config.project(cwd)
     named = str(project.settings.get("repository", fleet.config.repository))
     return "" if named == _ORIGIN else named

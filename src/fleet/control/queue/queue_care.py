@@ -1,4 +1,4 @@
-"""`fleet queue`: how the queue of a home stands, its copies, and putting one of them back."""
+"""`fleet queue`: how the queue of a home stands, the copies, and putting a copy back."""
 
 import os
 from contextlib import ExitStack
@@ -52,7 +52,7 @@ def file_of(config: Config) -> str | None:
 
 
 def condition(home: Home, config: Config) -> QueueCondition:
-    """The queue's state, its identity and its copies; a failing queue is an answer, not an error"""
+    """The queue's state, identity and copies; a failing queue is an answer, not an error."""
     problem = hint = ""
     try:
         open_queue(home.path, config).close()
@@ -157,7 +157,7 @@ def accept(home: Home, config: Config, now: datetime) -> bool:
 
 
 def runs_seen(home: Home) -> list[RunSeen]:
-    """The latest run of each task that has one, by its directory."""
+    """The latest run of each task that has one, by directory."""
     seen: list[RunSeen] = []
     for entry in sorted(os.listdir(home.tasks)) if home.tasks.is_dir() else ():  # noqa: PTH208
         try:

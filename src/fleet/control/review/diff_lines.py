@@ -1,4 +1,4 @@
-"""A patch read line by line, so that a remark can name a file and a line of it. Pure."""
+"""A patch read line by line, so that a remark can name a file and a line. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -81,7 +81,7 @@ def _code(word: bytes) -> int:
 
 
 def _shown(rows: Iterator[str], hunk: re.Match[str], *, gone: bool) -> Iterator[tuple[int, str]]:
-    """The lines of one hunk on the side that is of interest, each with its number."""
+    """The lines of one hunk on the side of interest, each with the line's number."""
     before, after = (int(hunk[group] or 1) if hunk[group] != "0" else 0 for group in (2, 4))
     number = int(hunk[1 if gone else 3])
     own = "-" if gone else "+"
@@ -118,7 +118,9 @@ def remark_on(files: Mapping[str, DiffFile], place: str, text: str) -> Remark:
 
 
 def _file(files: Mapping[str, DiffFile], word: str) -> DiffFile:
-    """The file that a word names: by its whole path, or by the end of it if no other has that."""
+    """The file that a word names: by the whole path, or by the end of the path if that
+    is unique.
+    """
     if word in files:
         return files[word]
     ends = [file for path, file in files.items() if path.endswith(f"/{word}")]
@@ -142,7 +144,7 @@ def _quoted(file: DiffFile, number: int) -> str:
 
 
 def review_text(verdict: str, remarks: Sequence[Remark]) -> str:
-    """What the agent is told of a review: the whole, and each remark with its place and code."""
+    """What the agent is told of a review: the whole, and each remark with place and code."""
     parts = ["A person has reviewed your work so far and does not take it as it is."]
     if verdict.strip():
         parts.append(verdict.strip())

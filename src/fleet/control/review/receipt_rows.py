@@ -19,7 +19,7 @@ _MOST = 20
 
 
 class ReceiptRow(Struct, frozen=True):
-    """A named value, and how it ended in a colour; without a name: more of the row above."""
+    """A named value, with an end in a colour; without a name: more of the row above."""
 
     name: str
     text: str
@@ -44,7 +44,9 @@ def _outcome_words(outcome: str) -> str:
 
 
 def landing_rows(landing: Landing | None) -> Iterator[ReceiptRow]:
-    """How far the run's work is on its way; of a landing its commit, parents, checks and proof."""
+    """How far the run's work is on the way to the branch; of landed work commit, parents, checks
+    and proof.
+    """
     if landing is None:
         return
     approved = f", approved by {one_line(landing.approved_by)}" if landing.approved_by else ""
@@ -146,7 +148,7 @@ def _tokens(receipt: Receipt) -> str:
 
 
 def _cost(receipt: Receipt) -> str:
-    """The cost that the CLI told, fleet's estimate by tokens, or that it is not known."""
+    """The cost that the CLI told, fleet's estimate by tokens, or that the cost is not known."""
     if receipt.cost_usd is not None:
         return f"${receipt.cost_usd:.2f}"
     if receipt.partial and receipt.estimated_usd is not None:

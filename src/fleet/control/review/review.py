@@ -1,4 +1,4 @@
-"""`fleet review`: a task's work to look at, and what a person says of it.
+"""`fleet review`: a task's work to look at, and what a person says about the work.
 
 What the person says goes to the session that did the work: at once if its agent runs, otherwise
 with the task's next run, for which the task is opened again.
@@ -28,7 +28,7 @@ from fleet.schemas import Receipt, Task
 
 
 class WorkToReview(Struct, frozen=True, kw_only=True):
-    """The work of a task as it is now: the receipt of its last run that is over, and the diff."""
+    """The present work of a task: the receipt of the last run that is over, and the diff."""
 
     task_id: str
     #: None: no run is over yet.
@@ -40,7 +40,7 @@ class WorkToReview(Struct, frozen=True, kw_only=True):
 
 
 class GivenReview(Struct, frozen=True, kw_only=True):
-    """What a review led to: which agent reads it, and whether the task was opened again for it."""
+    """What a review led to: which agent reads the review, and whether the task was opened again."""
 
     told: Told
     reopened: bool = False
@@ -71,7 +71,7 @@ def _patch(fleet: Control, task_id: str) -> bytes:
 
 
 def remarks_on(work: WorkToReview, comments: Sequence[tuple[str, str]]) -> list[Remark]:
-    """Comments, each with its FILE:LINE, held against the diff. Raises BadInput."""
+    """Comments, each with FILE:LINE, held against the diff. Raises BadInput."""
     if not comments:
         return []
     if not work.patch:

@@ -1,1 +1,1 @@
-"""The supervisor without a terminal: its start, its end, its service, and its schedules."""
+"""The supervisor without a terminal: start, end, service and schedules."""

@@ -1,4 +1,4 @@
-"""`fleet run --detach`: a supervisor in a session of its own, which no terminal ends."""
+"""`fleet run --detach`: a supervisor in a new session, which no terminal ends."""
 
 import os
 import subprocess
@@ -24,11 +24,13 @@ _MOST = 2000
 
 
 class NotStarted(FleetError):
-    """The supervisor ended before it supervised anything."""
+    """The new supervisor ended before supervising anything."""
 
 
 def detach(fleet: Control, flags: Sequence[str], patience: float = PATIENCE) -> Holder:
-    """Start a supervisor with these flags of `fleet run`; returns once it holds the home's lock."""
+    """Start a supervisor with these flags of `fleet run`; returns once the supervisor holds the
+    home's lock.
+    """
     running = supervisor_of(fleet.home)
     if running is not None:
         raise AlreadyRunning(
@@ -55,7 +57,7 @@ def detach(fleet: Control, flags: Sequence[str], patience: float = PATIENCE) -> 
 
 
 def _start(fleet: Control, flags: Sequence[str], words: Path) -> "subprocess.Popen[bytes]":
-    """The supervisor's process, in a session of its own and with the home as its directory: the
+    """The supervisor's process, in a new session and with the home as working directory: the
     directory that a person happens to be in stays free to be removed.
     """
     argv = (sys.executable, "-m", "fleet", "run", "--quiet", *flags)

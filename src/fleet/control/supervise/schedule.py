@@ -38,7 +38,7 @@ def add_schedule(
     now: datetime,
     env: Mapping[str, str] = os.environ,
 ) -> Schedule:
-    """Keep a schedule, once its line can be read and its task could be created."""
+    """Keep a schedule, once the line can be read and the task could be created."""
     cron, args = check_cron(line, zone), _create_args(words)
     if not _NAME.fullmatch(name):
         hint = "Letters, digits, dots and dashes, 64 at most."
@@ -67,7 +67,7 @@ def remove_schedule(fleet: Control, name: str) -> None:
 
 
 def run_schedule(fleet: Control, name: str) -> None:
-    """Create the schedule's task now, besides the moments of its line."""
+    """Create the schedule's task now, besides the set moments."""
     schedule = next((each for each in schedules(fleet) if each.name == name), None)
     if schedule is None:
         raise _unknown(name)
@@ -77,7 +77,7 @@ def run_schedule(fleet: Control, name: str) -> None:
 
 
 def local_zone(env: Mapping[str, str] = os.environ) -> str:
-    """The time zone of this machine by name; UTC where it has none."""
+    """The time zone of this machine by name; UTC where none is set."""
     if named := env.get("TZ", "").lstrip(":"):
         return named
     _, found, zone = str(Path("/etc/localtime").resolve()).partition("zoneinfo/")

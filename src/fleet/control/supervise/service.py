@@ -1,4 +1,4 @@
-"""`fleet service`: the supervisor as a systemd unit of its user, started with the login."""
+"""`fleet service`: the supervisor as a systemd unit of the user, started with the login."""
 
 import os
 import sys
@@ -37,7 +37,7 @@ class Installed(Struct, frozen=True, kw_only=True):
 
 
 def unit_name(home: Home, env: Mapping[str, str]) -> str:
-    """`fleet.service` for the usual home, and one of its own for each other."""
+    """`fleet.service` for the usual home, and a name made of the path for any other home."""
     if home.path == Path(env.get("HOME", "/")) / ".fleet":
         return "fleet.service"
     plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(home.path).strip("/"))
@@ -51,7 +51,7 @@ def unit_path(home: Home, env: Mapping[str, str]) -> Path:
 
 
 def unit_text(fleet: Control, env: Mapping[str, str]) -> str:
-    """The unit: the supervisor as this command would start it, with the PATH of this shell, where
+    """The unit: the supervisor as this command would start one, with the PATH of this shell, where
     the agents' programs are.
     """
     home = str(fleet.home.path)
@@ -85,7 +85,7 @@ def unit_text(fleet: Control, env: Mapping[str, str]) -> str:
 
 
 def install(fleet: Control, env: Mapping[str, str]) -> Installed:
-    """Write the unit, and have systemd start it now and with each login."""
+    """Write the unit, and have systemd start the supervisor now and with each login."""
     _refuse_without_systemd()
     name, path = unit_name(fleet.home, env), unit_path(fleet.home, env)
     if path.exists() and not _is_ours(path):
@@ -104,7 +104,7 @@ def install(fleet: Control, env: Mapping[str, str]) -> Installed:
 
 
 def remove(fleet: Control, env: Mapping[str, str]) -> Path:
-    """Stop the service, and with it its agents, and forget the unit."""
+    """Stop the service together with the agents, and delete the unit."""
     name, path = unit_name(fleet.home, env), unit_path(fleet.home, env)
     if not path.exists():
         raise NotFound(f"there is no service {name}", hint="Install one: fleet service install")

@@ -1,4 +1,4 @@
-"""`fleet shutdown`: end the supervisor and its agents; their tasks go back into the queue."""
+"""`fleet shutdown`: end the supervisor and the agents; their tasks go back into the queue."""
 
 import time
 from signal import SIGTERM
@@ -17,7 +17,7 @@ _LOOK = 0.05
 
 
 def shut_down(home: Home, *, now: bool = False, patience: float = PATIENCE) -> Holder:
-    """End the supervisor, and wait until it is gone; returns which one it was.
+    """End the supervisor, and wait until the process is gone; returns which supervisor ended.
 
     The supervisor stops its agents and gives their tasks back, as Ctrl-C does. `now`: a second
     signal, with which it kills them. A home whose settings cannot be read will do: a typing error

@@ -1,4 +1,4 @@
-"""`fleet tasks`: the tasks in progress, each with its run as the files tell it.
+"""`fleet tasks`: the tasks in progress, each with a run as the files tell it.
 
 Nothing is locked, written or signalled.
 """
@@ -108,14 +108,14 @@ class InProgress(Struct, frozen=True, kw_only=True):
 
     @property
     def context_percent(self) -> int | None:
-        """How full the context was at its fullest; None if that is not known."""
+        """How full the context was at the fullest moment; None if that is not known."""
         if not self.context_peak or not self.context_window:
             return None
         return round(100 * self.context_peak / self.context_window)
 
 
 class RunOnDisk(Struct, frozen=True, kw_only=True):
-    """A task's run as its files tell it, and whether a supervisor looks after it."""
+    """A task's run as the files tell it, and whether a supervisor looks after the run."""
 
     #: The supervisor of this home lives.
     supervised: bool
@@ -159,7 +159,7 @@ def _beside(each: InProgress, here: Sequence[str]) -> InProgress:
 
 
 def shared_directories(seen: Sequence[InProgress]) -> dict[str, tuple[str, ...]]:
-    """The directories in which several agents work right now, each with its tasks. Pure."""
+    """The directories in which several agents work right now, each with the tasks there. Pure."""
     found: dict[str, tuple[str, ...]] = {}
     for each in seen:
         if each.shares_with:
@@ -175,7 +175,7 @@ def look_at(
     owner: str,
     away: RunsElsewhere | None = None,
 ) -> InProgress:
-    """One task in progress with its run. An invalid task is described, not refused.
+    """One task in progress with the task's run. An invalid task is described, not refused.
 
     `away` is what other hosts tell, if that was read already.
     """
@@ -200,7 +200,7 @@ def look_at(
 
 
 def doing_of(task: Task, seen: RunOnDisk) -> tuple[Doing, str]:
-    """What goes on with a task in progress, and why if it does not plainly run. Pure."""
+    """What goes on with a task in progress, and why if the task does not plainly run. Pure."""
     if task.lease_owner is None:
         return "held", f"taken by {task.assignee}" if task.assignee else "without a run"
     if task.lease_owner != seen.owner:
@@ -282,7 +282,7 @@ def _shown(task: Task, place: Place, seen: RunOnDisk) -> InProgress:
 
 
 def _shown_elsewhere(task: Task, away: RunsElsewhere) -> InProgress:
-    """A task that another host has, as that host tells of its run."""
+    """A task that another host has, with the run that the host tells of."""
     name, run = away.host_of(task), away.run_of(task)
     known = run.progress if run is not None and run.progress else Progress(coder="", model="")
     unusual = unusual_words(known)

@@ -70,7 +70,7 @@ class _Target:
             self.grace = self.run.spec().grace if self.run else 0.0
 
     def tell(self, rows: list[Row], number: signal.Signals) -> None:
-        """Signal the roots of the run's process tree: its keeper, or what a dead keeper left."""
+        """Signal the roots of the run's process tree: the keeper, or what a dead keeper left."""
         pids = {row.who.pid for row in rows}
         for row in rows:
             if row.parent not in pids and row.who not in self.told:
@@ -96,8 +96,9 @@ class _Target:
         return doomed
 
     def _nameless(self) -> list[ProcessId]:
-        """Those that dropped the mark and still hold the lock. A supervisor may hold it for a
-        moment too: it is older than the run, or known by name.
+        """Processes that dropped the run's mark and still hold the lock. A supervisor that holds
+        the lock for a moment is none: a supervisor is older than the run, or known by name. A
+        supervisor may hold it for a moment too: it is older than the run, or known by name.
         """
         started = None
         with suppress(FleetError):
@@ -121,7 +122,7 @@ def brake(
     only: str | None = None,
     patience: float = PATIENCE,
 ) -> list[Braked]:
-    """End every run of this home, or that of one task, and see that it has ended.
+    """End every run of this home, or that of one task, and wait until each has ended.
 
     Runs that begin meanwhile are ended too. The caller keeps others from beginning after that.
     """
@@ -270,6 +271,6 @@ def _told_of(target: _Target, seconds: float) -> Braked:
 
 
 def _run_of(home: Home, mark: str) -> Run | None:
-    """The run that bears the mark; None if its directory is gone or damaged."""
+    """The run that bears the mark; None if the directory is gone or damaged."""
     run_id = RunId.parse(mark)
     return find_run(home, run_id) if run_id else None

@@ -215,7 +215,7 @@ def answer(
 
 
 def _store_answer(fleet: Control, task: Task, *, asked: bool) -> None:
-    """Let the next run have the answer on whatever host it is."""
+    """Store the answer with the queue, so that the task's next run has the answer on any host."""
     for file in (questions_file.FILE, *((asked_json.FILE,) if asked else ())):
         store_task_file(fleet, task, str(file))
 

@@ -34,7 +34,7 @@ def receipt_of(fleet: Control, word: str, number: int | None = None) -> Receipt:
 
 
 def changes_of(fleet: Control, word: str, number: int | None = None) -> Changes:
-    """The files that a run changed, as its receipt lists them."""
+    """The files that a run changed, by the run's receipt."""
     receipt = receipt_of(fleet, word, number)
     if receipt.changes is None:
         raise Missing(

@@ -1,4 +1,4 @@
-"""`fleet task ID restore`: take back what a run did to files, from the snapshot of its start.
+"""`fleet task ID restore`: take back what a run did to files, from the snapshot of the run's start.
 
 Only files of the working tree are touched: no branch, no index. A file that changed since the run
 ended is later work and is kept, unless `force` is given.
@@ -63,7 +63,7 @@ def plan(
     paths: Sequence[str] = (),
     force: bool = False,
 ) -> RestorePlan:
-    """See what a run did to the files below these paths, all by default, and what of it can be
+    """The changes of a run to the files below these paths, all by default, and which of them can be
     taken back. Changes nothing.
     """
     task_id = task_id_of(fleet, word)
@@ -123,7 +123,7 @@ def _refuse_unknown(base: Base, wanted: Sequence[str], ran: Iterable[str]) -> No
 def _differences(
     git: Git, repo: Repository, base: Base, run: Run, task_id: str, now: str
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """What the run did to files, and what happened to them since it ended."""
+    """What the run did to files, and what happened to those files after the run."""
     ref = f"{ref_of(f'{task_id}/{run.number}')}{AFTER}"
     # Earlier versions kept snapshots in the project's repository.
     after = _commit(git, ref) or _commit(Git(repo, time.monotonic() + _LIMIT), ref)

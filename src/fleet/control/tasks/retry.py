@@ -29,7 +29,7 @@ def retry(
     fresh: bool = False,
     env: Mapping[str, str] = os.environ,
 ) -> Task:
-    """Put a task back into the queue with its attempts counted anew. Raises Refused.
+    """Put a task back into the queue with attempts counted anew. Raises Refused.
 
     `budget` is the task's new budget, for all its runs together. `fresh`: its next run begins with
     a new clone and a new session.
@@ -63,7 +63,7 @@ def _begin_afresh(fleet: Control, task: Task) -> None:
 
 
 def _check_budget(fleet: Control, task: Task, budget: Budget | None) -> None:
-    """Refuse a task that would be blocked again at once: its budget is spent."""
+    """Refuse a task whose budget is spent: the task would be blocked again at once."""
     try:
         limit = fleet.place(task).ruled.policy.budget if budget is None else budget
     except InvalidTask:

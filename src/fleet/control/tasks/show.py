@@ -42,7 +42,7 @@ class PastRuns(Struct, frozen=True, kw_only=True):
 
 
 class TaskDetails(Struct, frozen=True, kw_only=True):
-    """One task with its place, its budgets and its last run."""
+    """One task with place, budgets and last run."""
 
     task: Task
     #: Where and with what the task would run; None where the task is invalid.
@@ -104,8 +104,8 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
 
 
 def where_code_is(fleet: Control, task: Task) -> str:
-    """Where other hosts get a task's code from, or which host it stays on and why; empty where the
-    queue has one host.
+    """Where other hosts get a task's code from, or which host the task stays on and why; empty
+    where the queue has one host.
     """
     if not fleet.is_shared:
         return ""
@@ -127,7 +127,9 @@ def where_code_is(fleet: Control, task: Task) -> str:
 
 
 def where_it_lands(place: Place) -> str:
-    """Where the work of a task's next run lands, in words; empty: it stays where the task runs."""
+    """Where the work of a task's next run lands, in words; empty: the work stays in the task's
+    directory.
+    """
     rules = place.ruled.policy.land
     if rules.mode == "off" or branch_at(place.cwd) is None:
         return ""
@@ -163,7 +165,9 @@ def _budgets(
 
 
 def _last_runs(fleet: Control, task: Task) -> list[tuple[int, Ending]]:
-    """The last run that is over, and the attempts of its series before it, latest first."""
+    """The last run that is over, and the attempts of the same series before that run,
+    latest first.
+    """
     for run in newest_first(fleet.home.task(task.id)):
         if (ending := read_ending(run)) is not None:
             before = islice(attempts_before(run), _EARLIER)

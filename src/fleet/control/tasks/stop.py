@@ -1,4 +1,4 @@
-"""`fleet stop ID`: end one task's run for certain, with the supervisor, or without it.
+"""`fleet stop ID`: end one task's run for certain, with or without the supervisor.
 
 The supervisor is asked first. If there is none, or it does not act, or the run has to end at once,
 the run itself is stopped, and its end is written as the supervisor would write it. The next
@@ -65,7 +65,7 @@ def stop(
     margin: float = MARGIN,
     env: Mapping[str, str] = os.environ,
 ) -> StopEnd:
-    """End a task's run, and wait until it has ended or time is up."""
+    """End a task's run, and wait for the end or until time is up."""
     _check_running(fleet, task)
     by, run = actor(env), latest_run(fleet.home.task(task.id))
     patience = (0.0 if now else _grace(fleet, run)) + margin
@@ -120,7 +120,7 @@ def _grace(fleet: Control, run: Run | None) -> float:
 
 
 def _watch_the_end(fleet: Control, task: Task, end: float) -> StopEnd:
-    """Wait until the supervisor has settled the task; it writes the outcome first."""
+    """Wait until the supervisor has settled the task; the outcome is written before that."""
     run = latest_run(fleet.home.task(task.id))
     watch = DirectoryWatch()
     if run is not None:
@@ -138,7 +138,7 @@ def _watch_the_end(fleet: Control, task: Task, end: float) -> StopEnd:
 
 
 def _tell_keeper(fleet: Control, task: Task, *, by: str, now: bool, patience: float) -> StopEnd:
-    """Stop the run itself, which takes only its keeper."""
+    """Stop the run without a supervisor: through the run's keeper."""
     run = latest_run(fleet.home.task(task.id))
     who = keeper_client.keeper_of(run) if run else None
     if run is not None and who is not None:
@@ -170,7 +170,9 @@ def _seen(fleet: Control, task: Task) -> StopEnd:
 
 
 def _end(fleet: Control, task: Task, run: Run, by: str) -> None:
-    """Write the run's end as the supervisor would; the next supervisor settles the task by it."""
+    """Write the run's end as the supervisor would; the next supervisor settles the task by that
+    end.
+    """
     home, config, now = fleet.home, fleet.config, datetime.now(UTC)
     record = RunRecord.read(home, config, task, run)
     record.prices = Prices(config.prices)

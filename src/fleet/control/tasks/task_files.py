@@ -113,7 +113,9 @@ class Missing(FleetError):
 
 
 def task_id_of(fleet: Control, word: str) -> str:
-    """The task's id by its directory, so that a failing queue hides no file; else by the queue."""
+    """The task's id by the task's directory, so that a failing queue hides no file; else by the
+    queue.
+    """
     for task_id in (check_id(word), check_id(f"{PREFIX}-{word}")):
         if fleet.home.task(task_id).is_dir():
             bring_if_possible(fleet, task_id)
@@ -164,7 +166,7 @@ def _check_there(doc: Document) -> None:
 
 
 def last_lines(path: Path, count: int) -> bytes:
-    """The last lines of a file, read from its end."""
+    """The last lines of a file, read from the end."""
     fd = open_regular(path)
     if fd is None:
         return b""
@@ -181,7 +183,7 @@ def last_lines(path: Path, count: int) -> bytes:
 
 
 def followed(fleet: Control, doc: Document) -> Iterator[bytes]:
-    """The content of the file and all that is added, until its run is over."""
+    """The content of the file and all that is added, until the run is over."""
     tail, keep = _Tail(doc.path, rewritten=doc.rewritten), _Filter(doc.prefix)
     yield from keep.pick(tail.read())
     if doc.elsewhere is not None:

@@ -36,7 +36,7 @@ Reader = Literal[
 
 
 class Told(Struct, frozen=True, kw_only=True):
-    """A message that was left, and which agent reads it."""
+    """A message that was left, and which agent reads the message."""
 
     tell: Delivery
     reader: Reader
@@ -101,8 +101,9 @@ def _tell_through_queue(
 
 
 def _post(run: Run) -> None:
-    """Put the message where the hook of the running agent finds it. Where that cannot be done, a
-    supervisor tries again, and the next run is told in any case.
+    """Put the message where the hook of the running agent finds it. Where that fails, a supervisor
+    tries again, and the next run is told in any case. Where that cannot be done, a supervisor tries
+    again, and the next run is told in any case.
     """
     with suppress(OSError):
         box = DropBox(run.spool)

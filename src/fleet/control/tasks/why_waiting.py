@@ -1,4 +1,4 @@
-"""Why a task that could run does not: what stands in the way of each of its seats, for people."""
+"""Why a task that could run does not: what stands in the way of each seat, for people."""
 
 from datetime import datetime
 

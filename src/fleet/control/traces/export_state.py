@@ -48,7 +48,7 @@ def write_state(home: Home, state: ExportState) -> None:
 
 
 def export_status(fleet: Control) -> ExportStatus:
-    """Whether an exporter runs, and what waits for it."""
+    """Whether an exporter runs, and what waits to be sent."""
     ended = [each.traced.ending.at for each in UnsentRuns(fleet.home).new()]
     return ExportStatus(
         on=fleet.config.otel.is_on,

@@ -89,7 +89,7 @@ class SpanSender:
 
 
 class _CertifiedSession(requests.Session):
-    """Its certificate counts, whatever REQUESTS_CA_BUNDLE says."""
+    """A session that trusts the receiver's certificate, whatever REQUESTS_CA_BUNDLE says."""
 
     def __init__(self, certificate: str) -> None:
         super().__init__()
@@ -103,8 +103,8 @@ class _CertifiedSession(requests.Session):
 
 
 class _FirstWords(logging.Handler):
-    """What the SDK says of a failure, and nowhere else: the first words name the cause, and the
-    last ones only that it gave up.
+    """Keeps the SDK's first words about a failure, which name the cause; the last ones only say
+    that the SDK gave up.
     """
 
     text = ""

@@ -24,7 +24,7 @@ _PROVIDERS = {"claude": "anthropic", "codex": "openai", "agy": "gcp.gemini"}
 
 
 class TracedRun(Struct, frozen=True, kw_only=True):
-    """A run that is over, as its records have it."""
+    """A run that is over, as the run's records have it."""
 
     id: RunId
     trace: RunTrace
@@ -33,7 +33,7 @@ class TracedRun(Struct, frozen=True, kw_only=True):
 
 
 class SpanRow(Struct, frozen=True, kw_only=True):
-    """One span, before it is encoded for a receiver."""
+    """One span, not yet encoded for a receiver."""
 
     trace: str
     id: str

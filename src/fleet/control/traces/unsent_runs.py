@@ -13,20 +13,24 @@ from fleet.runs.traces.exported_mark import is_exported
 
 
 class UnsentRun(Struct, frozen=True, kw_only=True):
-    """A run whose spans were not sent: its directory, which is marked then, and what is told."""
+    """A run whose spans were not sent: the directory, which is marked after sending, and the spans'
+    content.
+    """
 
     place: Run
     traced: TracedRun
 
 
 class UnsentRuns:
-    """Those of one home, each found once. Runs that began while [otel] was off are none."""
+    """The unsent runs of one home, each found once. Runs that began while [otel] was
+    off are none.
+    """
 
     def __init__(self, home: Home) -> None:
         self._settled = SettledRuns(home, passes_over=is_exported)
 
     def new(self) -> Iterator[UnsentRun]:
-        """Those that ended since the last call."""
+        """The unsent runs that ended since the last call."""
         for run, receipt, ending in self._settled.new():
             spec = run.known_spec()
             named = RunId.parse(spec.id) if spec is not None else None

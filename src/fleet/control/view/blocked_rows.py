@@ -15,7 +15,7 @@ def blocked_row(row: TaskRow, why: str) -> TaskRow:
 
 
 def landing_row(row: TaskRow, landing: Landing) -> TaskRow:
-    """The row of a task whose work is on its way to a branch."""
+    """The row of a task whose work is on the way to a branch."""
     if landing.state in LANDERS or landing.state == "landed":  # landed: the queue is told next
         return structs.replace(row, group="running", since=landing.at)
     return structs.replace(
@@ -45,7 +45,7 @@ def compared_row(row: TaskRow, comparison: Comparison, queue: QueueRead) -> Task
 
 
 def _landing_act(task_id: str, landing: Landing) -> WayOn:
-    """What a person does with work that does not land by itself."""
+    """What a person does with work that cannot land unaided."""
     if landing.state == "held":
         return WayOn(verb="release", line=f"fleet land --release {task_id}")
     if landing.why_back is not None:

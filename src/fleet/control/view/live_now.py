@@ -1,4 +1,4 @@
-"""*Now* as it changes, for surfaces that stay open: only what changed is read again.
+"""*Now* at every moment, for surfaces that stay open: only what changed is read again.
 
 Files tell that something changed: the home, the queue's own files, and the directories of runs in
 progress. What no file tells (a process that was killed, a moment that has come) is looked at every
@@ -140,7 +140,7 @@ class LiveNow:
         return False
 
     def _home_changed(self) -> bool:
-        """The queue, the settings, or what holds for all tasks is not as it was read."""
+        """The queue, the settings, or what holds for all tasks differs from what was read."""
         if self._fleet.settings_stamp() != self._config_stamp:
             self._open_anew()
             return True
@@ -208,7 +208,7 @@ class LiveNow:
 
     def _watch_runs(self) -> None:
         """Watch the home, the runs in progress, and the directories of tasks in which a record can
-        change while the queue stays as it is: a landing, a comparison.
+        change while the queue does not: a landing, a comparison.
         """
         home = self._fleet.home
         wanted = {home.path, home.path / LANDINGS} | {

@@ -16,7 +16,7 @@ Group = Literal["needs_you", "running", "waiting", "done"]
 
 
 class WayOn(Struct, frozen=True, kw_only=True):
-    """The act that would change how a task stands, and the command line that it stands for."""
+    """The act that would change how a task stands, and the act's command line."""
 
     #: A verb of `control/acts/act_table.py`; empty: only the command line does it.
     verb: str
@@ -26,7 +26,7 @@ class WayOn(Struct, frozen=True, kw_only=True):
 
 
 class RunNow(Struct, frozen=True, kw_only=True):
-    """The run of a task in progress, as far as its files tell."""
+    """The run of a task in progress, as far as files tell."""
 
     number: int
     doing: Doing

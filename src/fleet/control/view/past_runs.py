@@ -1,4 +1,4 @@
-"""What the runs of a task that are over came to, read again only when its records change."""
+"""What the runs of a task that are over came to, read again only when the records change."""
 
 from pathlib import Path
 

@@ -37,7 +37,7 @@ class QueueRead(Struct, frozen=True, kw_only=True):
     parts: Mapping[str, tuple[str, ...]] = {}
 
     def unclosed_parts(self, task_id: str) -> tuple[tuple[str, str], ...]:
-        """The tasks that belong to one task and are not closed, each with how it stands."""
+        """The open parts of a task, each with the part's status."""
         return tuple((part, self.statuses[part]) for part in self.parts.get(task_id, ()))
 
 

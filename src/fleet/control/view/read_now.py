@@ -38,7 +38,7 @@ _ORDER: Mapping[Group, int] = {"needs_you": 0, "running": 1, "waiting": 2, "done
 
 
 class KeptRow(Struct, kw_only=True):
-    """A row that was read, and what it depended on."""
+    """A row that was read, and what the row depended on."""
 
     looks: tuple[object, ...]
     run: Run | None
@@ -97,8 +97,8 @@ class NowReader:
     def _kept_row(
         self, task: Task, queue: QueueRead, at: Conditions, shared: tuple[str, object]
     ) -> TaskRow:
-        """The row as it was read before, if nothing that it depends on looks otherwise; with the
-        run's progress if only that was written.
+        """The row as read before, if nothing that the row depends on has changed; with the run's
+        progress if only that was written.
         """
         kept = self._kept.get(task.id)
         place = f"{self._fleet.home.tasks}/{task.id}"
@@ -199,7 +199,9 @@ class NowReader:
         return asked if asked.question else blocked_row(row, why)
 
     def _asking(self, row: TaskRow, task: Task) -> TaskRow:
-        """The row of a task whose agent asks something, whether or not it runs; else the same."""
+        """The row of a task whose agent asks something, whether or not the agent runs; else the
+        same row.
+        """
         asked = question_of(self._fleet, task)
         if asked is None:
             return row
@@ -238,7 +240,7 @@ def read_now(fleet: Control, now: datetime, done_since: datetime | None = None) 
 
 
 def with_wait(row: TaskRow, found: Waiting) -> TaskRow:
-    """A row with why its task waits."""
+    """A row with the reason why the task waits."""
     return structs.replace(
         row,
         group="needs_you" if found.person else "waiting",
@@ -265,8 +267,9 @@ def _looks(task: Task, queue: QueueRead, at: Conditions) -> tuple[object, ...]:
 
 
 def _times(place: str, asks: bool) -> tuple[object, ...]:
-    """When the task's directory and its runs were last changed. Records are replaced whole, so a
-    directory's own time tells of a change in it.
+    """When the task's directory and runs were last changed. Records are replaced whole, so a
+    directory's own time tells of a change inside. Records are replaced whole, so a directory's own
+    time tells of a change in it.
     """
     questions = stamp_of(f"{place}/{questions_file.FILE}") if asks else None
     return stamp_of(place), stamp_of(f"{place}/runs"), questions

@@ -124,7 +124,7 @@ def lanes_of(segments: Sequence[Segment]) -> tuple[Lane, ...]:
 def waits_of(
     segments: Sequence[Segment], tasks: Mapping[str, Task], start: datetime
 ) -> Iterator[Segment]:
-    """The times in which a task waited for its next run. Pure."""
+    """The times in which a task waited for the next run. Pure."""
     before: dict[str, Segment] = {}
     for segment in segments:
         last = before.get(segment.task_id)
@@ -194,7 +194,7 @@ def _from_log(
 def _gaps(
     lines: Sequence[_JournalLine], start: datetime, end: datetime, *, alive: bool
 ) -> Iterator[Band]:
-    """The stretches without a supervisor: from its end, or from the last line of a killed one."""
+    """The stretches without a supervisor: from an end, or from the last line of a killed one."""
     gone = start
     running = bool(lines) and lines[0].action != "started"
     last = start
@@ -223,7 +223,7 @@ def _first_log_line(fleet: Control) -> Iterator[datetime]:
 
 
 def _log(fleet: Control, start: datetime, end: datetime) -> Iterator[_JournalLine]:
-    """The lines of the log between two moments; a day before, since its files are days."""
+    """The lines of the log between two moments; from a day before on, since files are days."""
     read = msgspec.json.Decoder(_JournalLine).decode
     wanted = (b'"started"', b'"ended"', b'"paused"', b'"budget_spent"', b'"run_started"')
     for path in sorted(fleet.home.logging.glob("fleet-*.jsonl")):

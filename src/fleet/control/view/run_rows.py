@@ -13,7 +13,7 @@ from fleet.schemas.budget import spend_of
 
 
 def running_row(row: TaskRow, seen: InProgress, over: int) -> TaskRow:
-    """A row of a task in progress, as its run's files tell it. `over`: the last run that is."""
+    """A row of a task in progress, as the run's files tell. `over`: the last run that is."""
     if seen.doing == "invalid":
         return row
     run = None
@@ -51,8 +51,8 @@ def running_row(row: TaskRow, seen: InProgress, over: int) -> TaskRow:
 
 
 def advanced_row(row: TaskRow, run: Run) -> TaskRow | None:
-    """The row of a run that goes on, with what its supervisor last published; None: something else
-    happened to the run, so that all of it is to be read.
+    """The row of a run that goes on, with what the supervisor last published; None: something else
+    happened to the run, so that everything is to be read.
 
     Fifty runs change each half second while a person looks at five hundred.
     """

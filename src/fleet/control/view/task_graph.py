@@ -1,4 +1,4 @@
-"""What a task waits for and what waits for it, two steps each way."""
+"""What a task waits for and what waits for the task, two steps each way."""
 
 from datetime import datetime
 
@@ -14,7 +14,7 @@ STEPS, MOST_NODES = 2, 200
 
 
 class GraphEdge(Struct, frozen=True, kw_only=True):
-    """`task` waits for `waits_for`, or belongs to it, as `kind` says."""
+    """`task` waits for `waits_for`, or is a part of `waits_for`, as `kind` says."""
 
     task: str
     waits_for: str

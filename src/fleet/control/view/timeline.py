@@ -10,7 +10,7 @@ BandKind = Literal["account", "budget", "supervisor", "paused"]
 
 
 class Segment(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A stretch of one task's time: a run of it, or its wait for one."""
+    """A stretch of one task's time: a run, or the wait for one."""
 
     task_id: str
     title: str = ""

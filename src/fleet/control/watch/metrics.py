@@ -33,7 +33,7 @@ _MOST = 10_000
 
 
 class FleetMetrics(Collector):
-    """Reads the home when it is asked, and keeps what it read of runs that are over."""
+    """Reads the home for each scrape, and keeps what was read of runs that are over."""
 
     def __init__(self, fleet: Control) -> None:
         self._fleet = fleet
@@ -49,7 +49,9 @@ class FleetMetrics(Collector):
         return generate_latest(registry)
 
     def describe(self) -> list[Metric]:
-        """Nothing: what there is depends on the home, and reading it twice would cost twice."""
+        """Nothing: what there is depends on the home, and reading the home twice would
+        cost twice.
+        """
         return []
 
     def collect(self) -> Families:
@@ -220,7 +222,7 @@ def _counter(
 
 
 def _classes(counts: list[int]) -> list[tuple[str, float]]:
-    """Counts as Prometheus has them: each class holds those below it."""
+    """Counts as Prometheus has them: each class includes all smaller ones."""
     bounds = [*(str(bound) for bound in SECONDS), "+Inf"]
     sums = [sum(counts[: place + 1]) for place in range(len(counts))]
     return [(bound, float(count)) for bound, count in zip(bounds, sums, strict=True)]

@@ -14,7 +14,7 @@ from fleet.schemas import Receipt
 
 
 class SettledRuns:
-    """Remembers which runs it found. `passes_over` names runs that are not even read."""
+    """Finds each settled run of a home once. `passes_over` names runs that are not even read."""
 
     def __init__(self, home: Home, passes_over: Callable[[Run], bool] | None = None) -> None:
         self._home, self._passes_over = home, passes_over

@@ -7,7 +7,7 @@ from fleet.files.atomic_write import write_atomically
 
 
 def write_textfile(path: Path, text: bytes) -> None:
-    """Replace the file in one step; node_exporter, another user, may read it."""
+    """Replace the file in one step, readable for node_exporter, which is another user."""
     if path.suffix != ".prom":
         raise BadInput(f"node_exporter reads no {path.name}", hint="Name it so: fleet.prom")
     try:

@@ -1,4 +1,4 @@
-"""A fresh checkout of a tree: a directory with nothing in it but what git stored.
+"""A fresh checkout of a tree: a directory with nothing but what git stored.
 
 No ignored file, no byte code and no local configuration of an agent's is in it. Its `.git` is made
 by fleet, so that commands which ask git find the same commit and branch as in the project; what is
@@ -98,7 +98,7 @@ def copy_missing(root: str, place: Path, names: Iterable[str]) -> None:
 
 
 def remove_checkout(place: Path) -> None:
-    """Remove a checkout with all that was written in it."""
+    """Remove a checkout with all that was written there."""
     for suffix in (_MADE, FILES, INDEX):
         beside(place, suffix).unlink(missing_ok=True)
     if os.path.lexists(place):
@@ -106,8 +106,8 @@ def remove_checkout(place: Path) -> None:
 
 
 def throw_away(place: Path, bin_: Path) -> None:
-    """Have a directory with a checkout in it be gone at once, and its files a little later: they
-    are removed beside the caller's work, and before its process ends. Raises OSError.
+    """Have a directory with a checkout be gone at once, and the files a little later: they are
+    removed beside the caller's work, and before the process ends. Raises OSError.
 
     What a killed process left in the bin goes with the next call.
     """

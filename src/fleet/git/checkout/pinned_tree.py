@@ -1,4 +1,4 @@
-"""A tree with some of its files as an earlier snapshot has them.
+"""A tree with some files as an earlier snapshot has them.
 
 The earlier files are read from a store that an agent may have written to, and git does not compare
 an object with its name when it reads one. So fleet does.
@@ -33,7 +33,8 @@ class _Entry(Struct, frozen=True):
 
 
 def pinned_tree(git: Git, tree: str, snapshot: str, paths: Sequence[str]) -> PinnedTree | None:
-    """The tree with all files at or below `paths` as the snapshot has them; None: it has none.
+    """The tree with all files at or below `paths` as the snapshot has them; None: the snapshot has
+    none there.
 
     `git` is in fleet's own repository, on an index that is thrown away.
     """
@@ -66,7 +67,7 @@ def _entries(git: Git, tree: str, paths: Sequence[str]) -> dict[str, _Entry]:
 
 
 def _above(git: Git, snapshot: str, paths: Iterable[str]) -> list[str]:
-    """The snapshot itself, and every directory on the way to these files."""
+    """The snapshot's top, and every directory on the way to these files."""
     folders = {""}
     for path in paths:
         while path := posixpath.dirname(path):
@@ -78,7 +79,7 @@ def _above(git: Git, snapshot: str, paths: Iterable[str]) -> list[str]:
 
 
 def _check(git: Git, names: Iterable[str]) -> None:
-    """Raise GitFailed for an object whose content is not what its name says."""
+    """Raise GitFailed for an object whose content does not match the object's name."""
     wanted = sorted(names)
     for at in range(0, len(wanted), _AT_ONCE):
         some = wanted[at : at + _AT_ONCE]

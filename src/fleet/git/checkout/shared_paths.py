@@ -1,4 +1,4 @@
-"""What the project's own directory shares with its copies: links to what git does not hold.
+"""What the project's directory shares with copies: links to what git does not hold.
 
 A project names paths like `.venv` or `node_modules` (`share`). A clone or a checkout gets a link to
 each of them, so what is behind the link is trusted as it stands.

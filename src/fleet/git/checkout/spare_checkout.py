@@ -1,4 +1,4 @@
-"""A checkout that was verified in, kept so that the next tree is written by its differences.
+"""A checkout that was verified in, kept so that for the next tree only differences are written.
 
 Writing a large tree takes seconds, and most of its files are as in the last one. A spare is used
 for no more than that: what git did not write is removed, and a file is written again unless the
@@ -46,7 +46,7 @@ _Stat = tuple[int, int, int, int, int]
 
 
 class _Noted(Struct, frozen=True, kw_only=True):
-    """A checkout as git had written it: the content of `checkout.files`."""
+    """The content of `checkout.files`: a checkout just after git had written it."""
 
     tree: str
     #: Files from before the last start of the machine may be cut off: it may have lost power.
@@ -58,8 +58,8 @@ class _Noted(Struct, frozen=True, kw_only=True):
 
 
 def note_files(root: Path, tree: str, *, until: int | None = None) -> None:
-    """Note how the files of a checkout are before the first command runs there: without this it is
-    not kept. `until`: files that changed later are not trusted. Raises OSError.
+    """Note the state of a checkout's files before the first command runs there: a checkout without
+    that note is not kept. `until`: files that changed later are not trusted. Raises OSError.
     """
     index = beside(root, INDEX)
     index.write_bytes((root / ".git" / "index").read_bytes())
@@ -87,8 +87,8 @@ def keep(root: Path, spare: Path, bin_: Path) -> None:
 
 
 def take(git: Git, spare: Path, tree: str, root: Path, now: Base, bin_: Path) -> bool:
-    """Make the checkout of a tree out of the spare; False: there is none, or it is in doubt, and
-    nothing is left of it. Arguments as for `make_checkout`.
+    """Make the checkout of a tree out of the spare; False: there is none, or the spare is in doubt,
+    and was removed. Arguments as for `make_checkout`.
     """
     noted = _noted(spare / f"{_CHECKOUT}{FILES}")
     try:
@@ -128,7 +128,9 @@ def _differing(git: Git, before: str, after: str) -> set[str] | None:
 
 
 def _clear(root: Path, noted: _Noted, bin_: Path) -> dict[str, _Stat] | None:
-    """Remove all that is not as git wrote it; what is left. None: a directory is not as it was."""
+    """Remove all that is not as git wrote it; returns what is left. None: a directory was changed.
+    None: a directory is not as it was.
+    """
     if root.lstat().st_mode != noted.folders[""]:
         return None
     strays = root.with_name(_STRAYS)
@@ -186,7 +188,7 @@ def _mode(root: Path, path: str, noted: _Noted) -> int:
 
 
 def _indexed(git: Git) -> tuple[list[str], list[str]]:
-    """The files of an index, and the directories of its submodules."""
+    """The files of an index, and the directories of submodules."""
     listed = git.ask("ls-files", "--stage", "-z")
     entries = [line.partition(b"\t") for line in listed.split(b"\0") if line]
     links = [os.fsdecode(name) for about, _, name in entries if about.startswith(_GITLINK)]
@@ -236,7 +238,7 @@ def _note(
 
 
 def _noted(path: Path) -> _Noted | None:
-    """What was noted in this life of the machine; None: nothing, or it cannot be read."""
+    """What was noted since the machine's last start; None: nothing readable."""
     try:
         noted = msgspec.json.decode(path.read_bytes(), type=_Noted)
     except (OSError, msgspec.DecodeError):
@@ -253,7 +255,9 @@ def _is_text(path: str) -> bool:
 
 
 def _boot() -> str:
-    """A name for this life of the machine; empty: it tells none, and no spare is used."""
+    """A name for the time since the machine's last start; empty: there is none, and no spare is
+    used.
+    """
     with suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return ""

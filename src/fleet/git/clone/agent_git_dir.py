@@ -1,4 +1,4 @@
-"""The git directory of a clone, which its agent may have written, read as plain files.
+"""The git directory of a clone, which the agent may have written, read as plain files.
 
 git is never started in it: its configuration, hooks, alternates and `commondir` would take part.
 Object files are linked into a directory of fleet's own, where only objects count.
@@ -31,7 +31,7 @@ _UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", 
 
 
 class AgentHead(Struct, frozen=True, kw_only=True):
-    """What a clone has checked out, by its own word."""
+    """What a clone has checked out, by the clone's own files."""
 
     #: The commit that HEAD leads to; empty if that cannot be read.
     commit: str = ""
@@ -47,7 +47,7 @@ def is_git_dir(place: Path) -> bool:
 
 
 def read_head(git_dir: Path) -> AgentHead:
-    """What is checked out in a clone, and its branches. Raises nothing: odd things are told."""
+    """The commit and the branches of a clone. Raises nothing: odd things are told."""
     odd: list[str] = []
     if not _is_dir(git_dir):
         return AgentHead()
@@ -75,7 +75,7 @@ def unfinished(git_dir: Path) -> str:
 
 
 def begun(git_dir: Path) -> str:
-    """The file by which git knows that it has begun something and not finished it; or nothing."""
+    """The file in which git notes that something was begun and not finished; or nothing."""
     return next((name for name in _UNFINISHED if os.path.lexists(git_dir / name)), "")
 
 

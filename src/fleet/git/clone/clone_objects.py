@@ -1,4 +1,4 @@
-"""The directories of objects that a clone reads: its project's, and what they borrow from."""
+"""The directories of objects that a clone reads: the project's, and what they borrow from."""
 
 import os
 

@@ -26,7 +26,7 @@ def reading_place(home: Home) -> Path:
 
 
 def making_place(home: Home, task_id: str) -> Path:
-    """Where a task's clone is made before it is moved into its place."""
+    """Where a task's clone is made before the move to the final place."""
     return home.worktrees / _MAKING / home.clone(task_id).name
 
 
@@ -48,7 +48,7 @@ def clones_in(home: Home) -> list[str]:
 
 
 def throw_away(home: Home, task_id: str) -> None:
-    """Delete a clone with all its files. Its work is elsewhere by now."""
+    """Delete a clone with all files. Its work is elsewhere by now."""
     if is_there(home, task_id):
         _discard(home, home.clone(task_id))
 
@@ -75,7 +75,7 @@ def _discard(home: Home, place: Path) -> None:
 
 
 def _delete(place: Path) -> None:
-    """Delete a tree; no link in it is followed. What cannot be deleted stays in the trash."""
+    """Delete a tree; no link inside is followed. What cannot be deleted stays in the trash."""
     shutil.rmtree(place, ignore_errors=True)
     if not os.path.lexists(place):
         return

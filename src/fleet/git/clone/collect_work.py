@@ -53,7 +53,7 @@ class Collected(Struct, frozen=True, kw_only=True):
 
 
 class ClonedWork:
-    """The work of a clone, readable together with the project's objects until it is closed."""
+    """The work of a clone, readable together with the project's objects until closed."""
 
     def __init__(
         self, git: Git, refs: TaskRefs, place: Path, facts: SourceFacts, stores: Sequence[str]
@@ -184,7 +184,9 @@ class ClonedWork:
                 return Collected(commit=commit, ref=ref, is_new=is_new, notes=tuple(self.notes))
 
     def _moves(self, commit: str) -> tuple[list[RefMove], str]:
-        """How the project's refs are to move for this commit, and the one that will lead to it."""
+        """How the project's refs are to move for this commit, and the ref that will lead to the
+        commit.
+        """
         refs, git = self._refs, self.git
         before, now = commit_of(refs.git, refs.tip_ref), refs.branch_now()
         left = [each for each in heads_of(self._new) if not is_ancestor(git, each, commit)]
@@ -204,7 +206,9 @@ class ClonedWork:
         return moves, ref
 
     def _beside(self, left: list[str]) -> list[RefMove]:
-        """Branches for those that the agent made beside its work; these leave `left`."""
+        """Branches for the commits that the agent put on branches beside the work; these leave
+        `left`.
+        """
         refs, moves = self._refs, list[RefMove]()
         names = {commit: name for name, commit in self._agent.branches.items()}
         for commit in [each for each in left if self._is_name(names.get(each, ""))]:
@@ -218,7 +222,7 @@ class ClonedWork:
         return moves
 
     def _held(self, left: list[str], before: str, commit: str) -> list[RefMove]:
-        """One ref for all commits on no branch, beside those that it holds already."""
+        """One ref for all commits on no branch, beside the commits that the ref holds already."""
         refs = self._refs
         if before and not is_ancestor(self.git, before, commit):
             left.append(before)
@@ -255,7 +259,7 @@ class ClonedWork:
 
 
 def heads_of(commits: Mapping[str, Iterable[str]]) -> set[str]:
-    """Those of some commits, given with their parents, that no other of them leads to. Pure."""
+    """The commits, given with their parents, that no other of them leads to. Pure."""
     return set(commits) - {parent for parents in commits.values() for parent in parents}
 
 

@@ -1,4 +1,4 @@
-"""Makes a clone of a linked worktree that an earlier version of fleet made, in its place.
+"""Makes a clone of a linked worktree that an earlier version of fleet made, in the same place.
 
 The files stay as they are; only `.git`, a file that pointed into the project, becomes a directory.
 The new git directory is complete before the old link goes, so a process that dies in between costs
@@ -38,7 +38,8 @@ def linked_admin(git: Git, place: Path) -> Path | None:
 
 
 def convert_worktree(refs: TaskRefs, admin: Path, place: Path, making: Path) -> bool:
-    """Turn the linked worktree at `place` into a clone; False: it has submodules and stays linked.
+    """Turn the linked worktree at `place` into a clone; False: a worktree with submodules stays
+    linked.
 
     `making` is where the git directory is made.
     """

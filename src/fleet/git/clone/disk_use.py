@@ -52,7 +52,7 @@ def note_size(home: Home, task_id: str) -> None:
 
 
 def known_size(home: Home) -> int:
-    """The bytes that all clones take, each as it was measured last."""
+    """The bytes that all clones take, each by the last measurement."""
     return sum(_noted(home, name) for name in clones_in(home))
 
 

@@ -34,8 +34,8 @@ _LOCKS = ("index.lock", "HEAD.lock", "ORIG_HEAD.lock", "packed-refs.lock", "conf
 
 
 def ensure_clone(home: Home, task_id: str, cwd: str, commit: str = "") -> CloneRecord:
-    """The task's clone, made if there is none, from `commit` or from the commit that is checked
-    out in its directory. Raises FleetError if the clone cannot be made.
+    """The task's clone, made if there is none, from `commit` or from the commit that is checked out
+    in the task's directory. Raises FleetError if the clone cannot be made.
     """
     record = read(home, task_id)
     repo = _repository(record.repository if record is not None else cwd)
@@ -93,7 +93,7 @@ def _planned(refs: TaskRefs, wanted: str) -> CloneRecord:
 
 
 def _mend(home: Home, refs: TaskRefs, place: Path, making: Path, until: float) -> None:
-    """Make a clone fit for its next run: files that are there stay, whatever became of `.git`."""
+    """Make a clone fit for the next run: files that are there stay, whatever became of `.git`."""
     dot = place / ".git"
     if is_git_dir(dot):
         for name in _LOCKS:  # the caller holds the lease, and no run is at work
@@ -111,7 +111,9 @@ def _mend(home: Home, refs: TaskRefs, place: Path, making: Path, until: float) -
 
 
 def convert_linked(home: Home, refs: TaskRefs) -> bool:
-    """Make a clone of a linked worktree of an earlier version; False: it has to stay linked."""
+    """Make a clone of a linked worktree of an earlier version; False: the worktree has to stay
+    linked.
+    """
     place = home.clone(refs.task_id)
     admin = linked_admin(refs.git, place) if (place / ".git").is_file() else None
     if admin is None:

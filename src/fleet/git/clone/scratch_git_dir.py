@@ -1,4 +1,4 @@
-"""Git directories that fleet writes itself: for a moment to read a clone with, or for a new clone.
+"""Git directories that fleet writes: for a moment to read a clone with, or for a new clone.
 
 Their configuration is fleet's, so git finds no hook, filter, driver or template in them.
 """

@@ -1,4 +1,4 @@
-"""What a clone takes over of the project's repository: its refs, its author, plain remotes.
+"""What a clone takes over of the project's repository: refs, author, plain remotes.
 
 Settings that make git run something are not taken over: hooks, filters, drivers, helpers, and
 remotes that name a program.
@@ -24,7 +24,7 @@ _SCP_LIKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:@[A-Za-z0-9][A-Za-z0-9._-]
 
 
 class SourceFacts(Struct, frozen=True, kw_only=True):
-    """A project's repository, as far as a clone of it needs to know."""
+    """A project's repository, as far as a clone needs to know."""
 
     repo: Repository
     #: The directory of its objects.
@@ -90,8 +90,8 @@ def _remotes(settings: Mapping[str, str], repo: Repository) -> Iterator[tuple[st
 
 
 def plain_url(url: str, root: str) -> str | None:
-    """The address of a remote without a password; None if it is none that git itself can fetch,
-    like `ext::PROGRAM`. Pure.
+    """The address of a remote without a password; None for one that git alone cannot fetch, like
+    `ext::PROGRAM`. Pure.
     """
     if not url.isprintable() or url.startswith("-"):
         return None
@@ -111,7 +111,7 @@ def plain_url(url: str, root: str) -> str | None:
 
 
 def _leads_to(url: str, repo: Repository) -> bool:
-    """The address is the project's own repository: an agent would push into it."""
+    """The address is the project's own repository, which an agent must not push into."""
     place = url.removeprefix("file://")
     if not place.startswith("/"):
         return False

@@ -30,7 +30,7 @@ class BranchNow(Struct, frozen=True, kw_only=True):
 
 
 class RefMove(Struct, frozen=True, kw_only=True):
-    """One ref, where it is to lead, and where it leads now; empty: there is none."""
+    """One ref, where the ref is to lead, and where it leads now; empty: there is none."""
 
     ref: str
     new: str
@@ -70,7 +70,9 @@ class TaskRefs:
             self._base = commit
 
     def check_record(self, record: CloneRecord) -> None:
-        """Raise FleetError for a record that does not fit this repository: it is not fleet's."""
+        """Raise FleetError for a record that does not fit this repository, and so
+        is not fleet's.
+        """
         base = self._known_base()
         held = base or commit_of(self.git, self.branch_ref)
         if self.git.repo.root == record.repository and held and base in ("", record.commit):
@@ -86,7 +88,7 @@ class TaskRefs:
         return self._base
 
     def latest(self) -> str:
-        """The latest commit of the task's work that the project has; empty if it has none."""
+        """The latest commit of the task's work in the project; empty if there is none."""
         return commit_of(self.git, self.branch_ref) or commit_of(self.git, self.tip_ref)
 
     def branch_now(self) -> BranchNow:
@@ -103,7 +105,7 @@ class TaskRefs:
             self.git.ask(*ask, feed=os.fsencode("".join(lines)))
 
     def overtaken(self, moves: Sequence[RefMove]) -> bool:
-        """Whether one of these refs does not lead any more where the move expects it."""
+        """Whether one of these refs leads elsewhere than the move expects."""
         return any(commit_of(self.git, each.ref) != each.old for each in moves)
 
     def beside(self, name: str) -> str:
@@ -118,7 +120,7 @@ class TaskRefs:
 
 
 def why_not_moved(now: BranchNow, before: str, *, forward: bool) -> str:
-    """Why the branch of a task is not moved to its work; empty if it is. Pure.
+    """Why the branch of a task is not moved to the new work; empty: the branch is moved. Pure.
 
     `before` is the work that fleet brought last; `forward`: the branch is a part of the new work.
     """

@@ -1,4 +1,4 @@
-"""The work of a task with a clone of its own: as one commit, as a diff, and its removal.
+"""The work of a task with a clone: as one commit, as a diff, and the removal.
 
 What is removed stays reachable by `refs/fleet/<task>/branch`, as long as the task's snapshots.
 """
@@ -43,7 +43,7 @@ class PutAway(Struct, frozen=True, kw_only=True):
 
 
 class TaskWork:
-    """The latest state of a task's work: in its clone, or what the project has of it."""
+    """The latest state of a task's work: in the clone, or in the project."""
 
     def __init__(self, home: Home, refs: TaskRefs, cloned: ClonedWork | None, commit: str) -> None:
         self._home, self._refs, self._cloned = home, refs, cloned
@@ -54,7 +54,9 @@ class TaskWork:
         self.beyond = cloned.beyond if cloned is not None else ""
 
     def hold(self, title: str) -> tuple[str, str]:
-        """Make a commit of all the work, with the task's title, and a ref to it; returns both."""
+        """Make a commit of all the work, with the task's title, and a ref to the commit; returns
+        both.
+        """
         refs, commit = self._refs, self._commit
         if self._cloned is not None:
             commit = self._cloned.committed(message_of(title, refs.task_id))
@@ -79,7 +81,7 @@ class TaskWork:
 
 @contextmanager
 def task_work(home: Home, task_id: str) -> Generator[TaskWork | None]:
-    """The task's work, to be read inside; None: the task never had a clone, or all of it is gone.
+    """The task's work, to be read inside; None: the task never had a clone, or everything is gone.
 
     Raises FleetError.
     """
@@ -147,8 +149,8 @@ def put_away(home: Home, task_id: str, *, title: str, force: bool = False) -> Pu
 
 
 def forget_clone(home: Home, task_id: str, *, title: str) -> PutAway:
-    """Put the clone and the branches of a task away, so that its next run begins anew, with a
-    clone of where its branch stands then. What was there stays reachable for a while.
+    """Put the clone and the branches of a task away, so that the next run begins anew, with a clone
+    of the branch as it stands then. What was there stays reachable for a while.
     """
     record = clone_record.read(home, task_id)
     away = put_away(home, task_id, title=title)
@@ -173,7 +175,9 @@ def remove_clone(home: Home, task_id: str, record: CloneRecord) -> None:
 
 
 def _drop_branches(refs: TaskRefs, kept: str) -> str:
-    """Delete the task's branch and those its agents made; returns why some stay, or nothing."""
+    """Delete the task's branch and the branches of the task's agents; returns why some stay, or
+    nothing.
+    """
     stay: list[str] = []
     now = refs.branch_now()
     if now.checked_out:
@@ -191,7 +195,7 @@ def _drop_branches(refs: TaskRefs, kept: str) -> str:
 
 @contextmanager
 def _locked(home: Home, task_id: str) -> Generator[Lock | None]:
-    """The lock of a task's runs; None if it is still taken after _PATIENCE.
+    """The lock of a task's runs; None if the lock is still taken after _PATIENCE.
 
     A run that was just stopped, or a supervisor that cleans up, holds the lock for a moment.
     """

@@ -83,7 +83,7 @@ def _branches(git_dir: str) -> set[str]:
 
 
 def trees_of(land: LandRepository) -> list[Repository]:
-    """Every working tree of the repository; its root is empty if it is not known."""
+    """Every working tree of the repository; the root is empty where not known."""
     common = land.repo.common_dir
     found = [] if (root := _main_root(land)) is None else [_tree(common, common, root)]
     try:
@@ -103,7 +103,7 @@ def _tree(common: str, git_dir: str, root: str) -> Repository:
 
 
 def _main_root(land: LandRepository) -> str | None:
-    """The main working tree; None: the repository is bare; empty: it is not known where."""
+    """The main working tree; None: the repository is bare; empty: the place is not known."""
     repo, common = land.repo, land.repo.common_dir
     settings = _settings(land)
     if settings.get("core.bare", "").lower() in ("true", "yes", "on", "1"):

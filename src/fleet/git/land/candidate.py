@@ -6,7 +6,7 @@ from fleet.git.commit_words import author_in, commit_tree, message_of
 
 
 def candidate(cloned: ClonedWork, refs: TaskRefs, tree: str, title: str) -> str:
-    """HEAD of the clone if it has the tree, else a commit on top of it that has."""
+    """HEAD of the clone if that has the tree, else a commit on top that has."""
     if cloned.git.line("rev-parse", f"{cloned.head}^{{tree}}") == tree:
         return cloned.head
     message = message_of(title, refs.task_id)

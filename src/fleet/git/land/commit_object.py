@@ -7,7 +7,7 @@ from fleet.git.git_command import Git, GitFailed
 
 
 class CommitFacts(Struct, frozen=True, kw_only=True):
-    """What a commit says of itself."""
+    """What a commit object says."""
 
     tree: str
     parents: tuple[str, ...]
@@ -72,8 +72,8 @@ def write_commit(
     author: bytes = b"",
     encoding: bytes = b"",
 ) -> str:
-    """Store a commit and return its name. `by` is the committer, and the author unless `author`
-    is given as git stores it.
+    """Store a commit and return the commit's name. `by` is the committer, and the author unless
+    `author` is given as git stores it.
     """
     who = f"{by.name} <{by.email}> {at} +0000".encode(errors="replace")
     text = message.encode(errors="replace") if isinstance(message, str) else message

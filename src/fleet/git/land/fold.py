@@ -1,4 +1,4 @@
-"""Folds a candidate onto the line of a branch: a merge, one commit, or its commits one by one.
+"""Folds a candidate onto the line of a branch: as a merge, as one commit, or commit by commit.
 
 Nothing but objects in fleet's own git directory is written. The same candidate on the same line
 gives the same commit, whenever it is folded.
@@ -29,7 +29,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
 
 class Folded(Struct, frozen=True, kw_only=True):
-    """The line with the candidate on it."""
+    """The line with the candidate folded onto it."""
 
     #: The line itself if it held the candidate already.
     commit: str
@@ -81,7 +81,7 @@ class _Maker:
         message: str | bytes,
         old: CommitFacts | None = None,
     ) -> Folded:
-        """A commit; with `old` its author and encoding stay."""
+        """A commit; with `old` that commit's author and encoding stay."""
         author, encoding = (old.author, old.encoding) if old is not None else (b"", b"")
         commit = write_commit(
             self.git, tree, parents,
@@ -91,9 +91,11 @@ class _Maker:
 
 
 def _rebased(by: _Maker, onto: str, candidate: Candidate) -> Folded | Conflict:
-    """The commits of the candidate one by one on the line, each marked with its task. None is left
-    out, even if it changes nothing any more. A merge, and all below it, becomes one commit: its
-    parts may conflict with what the merge resolved.
+    """The commits of the candidate one by one on the line, each marked with the task. None is left
+    out, even one that changes nothing any more. A merge, and all below, becomes one commit: the
+    parts may conflict with what the merge resolved. None is left out, even if it changes nothing
+    any more. A merge, and all below it, becomes one commit: its parts may conflict with what the
+    merge resolved.
     """
     git = by.git
     merge, chain = _chain(git, onto, candidate.commit)
@@ -119,7 +121,9 @@ def _rebased(by: _Maker, onto: str, candidate: Candidate) -> Folded | Conflict:
 
 
 def _chain(git: Git, onto: str, tip: str) -> tuple[str, list[str]]:
-    """The merge nearest to the tip, or nothing, and the commits above it, the oldest first."""
+    """The merge nearest to the tip, or nothing, and the commits above that merge,
+    the oldest first.
+    """
     rows = git.ask("rev-list", "--parents", tip, f"^{onto}").decode().splitlines()
     parents = {commit: above for commit, *above in map(str.split, rows)}
     chain: list[str] = []

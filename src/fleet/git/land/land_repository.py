@@ -1,4 +1,4 @@
-"""A project's repository as landing uses it: fleet's own git directory to fold in, and the refs.
+"""A project's repository for landing: fleet's own git directory to fold in, and the refs.
 
 The git directory is one a repository, whichever of its working trees a task was made in. Its
 working tree is an empty directory, so that git reads attributes from the commits alone.

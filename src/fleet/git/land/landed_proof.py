@@ -58,7 +58,7 @@ def _base(git: Git, line: str, candidate: str) -> str:
 
 
 def _brings(git: Git, commit: str, candidate: str, patch: str) -> bool:
-    """Whether the change from a commit's first parent to it is that of the candidate."""
+    """Whether the change from a commit's first parent to the commit is that of the candidate."""
     facts = read_commit(git, commit)
     if not facts.parents:
         return False

@@ -1,4 +1,4 @@
-"""Merges two trees in memory: `git merge-tree`, with what it says as values.
+"""Merges two trees in memory: `git merge-tree`, with the answer as values.
 
 Only git's own ways of merging take part (`merge=union`, `-merge`), as `.gitattributes` at the top
 of the line asks for them. Any other driver is a command of a configuration that fleet's git does
@@ -39,7 +39,9 @@ def merge_base(git: Git, ours: str, theirs: str) -> str:
 
 
 def merge_commits(git: Git, ours: str, theirs: str, base: str | None = None) -> str | TreeConflict:
-    """The tree of two commits merged by their history; `base`, if it is known, they share."""
+    """The tree of two commits merged by their history; `base`: the commit that both share, if
+    known.
+    """
     if not (merge_base(git, ours, theirs) if base is None else base):
         text = f"{theirs[:12]} has no commit in common with {ours[:12]}"
         return TreeConflict(files=(), text=f"{text}: its history is another one, or is cut off")
@@ -69,7 +71,7 @@ def _merge(git: Git, ours: str, theirs: str) -> str | TreeConflict:
 
 
 def _with_attributes(git: Git, line: str) -> Git:
-    """The same git with the attributes of a commit, which `merge-tree` does not read by itself."""
+    """The same git with the attributes of a commit, which `merge-tree` does not read unasked."""
     try:
         text = git.ask("cat-file", "blob", f"{line}:{_ATTRIBUTES}", cap=_LARGEST)
     except GitFailed:
@@ -99,7 +101,7 @@ def parse_merge(out: bytes) -> tuple[str, tuple[str, ...], str]:
 
 
 class MergedSides(Struct, frozen=True, kw_only=True):
-    """Two sides merged as far as git can: with markers where it cannot."""
+    """Two sides merged as far as git can: with markers where git cannot."""
 
     tree: str
     #: The sides of what git could not merge, as `mode object stage<tab>name`.
@@ -112,8 +114,8 @@ class MergedSides(Struct, frozen=True, kw_only=True):
 
 
 def merge_sides(git: Git, ours: tuple[str, str], theirs: tuple[str, str]) -> MergedSides:
-    """Merge two commits; each comes with the name that markers call it by, and the second is that
-    of the line. Raises GitFailed.
+    """Merge two commits; each comes with the name for markers, and the second is that of the line.
+    Raises GitFailed.
 
     `git` is in a directory that is thrown away: refs are made there for the names.
     """

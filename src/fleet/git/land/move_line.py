@@ -29,7 +29,7 @@ class Moved(Struct, frozen=True, kw_only=True):
 
 
 class Raced(Struct, frozen=True, kw_only=True):
-    """Another hand moved the branch or its line meanwhile; nothing was moved."""
+    """Another hand moved the branch or the line meanwhile; nothing was moved."""
 
     now: Target
 
@@ -41,7 +41,8 @@ class Held(Struct, frozen=True, kw_only=True):
 
 
 def move(land: LandRepository, target: Target, new: str, *, why: str) -> Moved | Raced | Held:
-    """Move the line of `target`, as it was read, to `new`. `why` goes into the branch's log.
+    """Move the line of `target`, unless line or branch changed since `target` was read, to `new`.
+    `why` goes into the branch's log.
 
     `new` is a verified commit in fleet's own git directory or in the project; it holds the line.
     """
@@ -84,7 +85,7 @@ def _leave(follows: list[Follow]) -> None:
 
 
 def _never(land: LandRepository, target: Target, new: str) -> str:
-    """Why a branch is not moved at all; empty if it may be."""
+    """Why a branch is not moved at all; empty: the branch may be moved."""
     if not target.tip:
         return f"{land.repo.root} has no branch {target.branch}, or no commit on it"
     if target.alias_of:
@@ -98,7 +99,7 @@ def _never(land: LandRepository, target: Target, new: str) -> str:
 
 
 def _branch_moves(target: Target, new: str) -> list[str]:
-    """The branch goes to the new commit, and the line that was ahead of it is gone."""
+    """The branch goes to the new commit, and a line that was ahead is deleted."""
     moves = [f"update {target.ref}\0{new}\0{target.tip}\0"]
     if target.held:
         moves.append(f"delete {target.line_ref}\0{target.held}\0")
@@ -106,7 +107,7 @@ def _branch_moves(target: Target, new: str) -> list[str]:
 
 
 def _line_moves(target: Target, new: str) -> list[str]:
-    """The line goes ahead of a branch that stays where it is."""
+    """The line goes ahead, and the branch stays."""
     moves = [f"verify {target.ref}\0{target.tip}\0"]
     if target.held:
         moves.append(f"update {target.line_ref}\0{new}\0{target.held}\0")

@@ -1,4 +1,4 @@
-"""Where a branch stands that work lands on: its tip, its line, and the working trees that have it.
+"""Where a branch stands that work lands on: tip, line, and the working trees of the branch.
 
 The line is what the next work is folded onto. It is the tip of the branch, or
 `refs/fleet/land/<branch>` where that is ahead, because a working tree with the branch was in the
@@ -18,7 +18,7 @@ _HEADS = "refs/heads/"
 
 
 class Target(Struct, frozen=True, kw_only=True):
-    """A branch as it stands."""
+    """Where a branch stands."""
 
     #: Without `refs/heads/`.
     branch: str
@@ -44,7 +44,7 @@ class Target(Struct, frozen=True, kw_only=True):
 
 
 def read_target(land: LandRepository, branch: str) -> Target:
-    """Read where a branch and its line stand. Raises GitFailed."""
+    """Read where a branch and the branch's line stand. Raises GitFailed."""
     ask = "--format=%(refname)%00%(objectname)%00%(symref)"
     ref, line_ref = f"{_HEADS}{branch}", f"{_LINES}{branch}"
     found: dict[str, tuple[str, str]] = {}

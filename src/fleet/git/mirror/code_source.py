@@ -1,4 +1,4 @@
-"""Where other hosts would get the code of a directory from: the address of its repository, the
+"""Where other hosts would get the code of a directory from: the address of the repository, the
 commit that is checked out, and the directory's place below the top.
 
 Read from the project's files alone: nothing is fetched, and on the way to every new task no git is
@@ -34,7 +34,8 @@ class CodeSource(Struct, frozen=True, kw_only=True):
 
 
 def code_source(cwd: str, address: str = "") -> CodeSource | None:
-    """The code of a directory; None: it is in no repository. `address` takes the place of origin's.
+    """The code of a directory; None: the directory is in no repository. `address` takes the place
+    of origin's.
 
     A configuration that cannot be read names no remote.
     """

@@ -38,7 +38,7 @@ _NO_SPACE = "No space left on device"
 
 
 class Unreached(Struct, frozen=True, kw_only=True):
-    """The code cannot be had on this host for now; on another one, or later, it may."""
+    """The code cannot be had on this host for now; on another host, or later, perhaps."""
 
     why: str
     #: Another task's fetch of the same mirror is under way: soon.
@@ -123,7 +123,7 @@ def _escaped(url: str) -> str:
 
 
 def _has(git: Git, commit: str) -> bool:
-    """The mirror has a commit with all of its files: a fetch that broke off leaves some objects."""
+    """The mirror has a commit with all files: a fetch that broke off leaves some objects."""
     try:
         if commit_of(git, f"{commit}^{{commit}}"):
             git.ask("rev-list", "--objects", "--quiet", commit, "--not", "--all")

@@ -37,7 +37,7 @@ class ResultPushed(Struct, frozen=True, kw_only=True):
 
 
 def fetched_ref(task_id: str, run: str, *, there: bool = False) -> str:
-    """Where the work of a run is kept after a fetch; `there`: its name in the repository."""
+    """Where the work of a run is kept after a fetch; `there`: the name in the repository."""
     own = f"{OURS}{ref_word(task_id)}"
     return f"{own}/{run}" if there else f"{own}/{_FETCHED}/{run}"
 

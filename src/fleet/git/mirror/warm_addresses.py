@@ -1,4 +1,4 @@
-"""The repositories whose code is on this host already: its mirrors, and projects of its own."""
+"""The repositories whose code is on this host already: mirrors, and projects."""
 
 from pathlib import Path
 

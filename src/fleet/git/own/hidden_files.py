@@ -29,7 +29,7 @@ def hidden_directories(git: Git, snapshot: str) -> tuple[str, ...]:
 
 
 def time_line(nanoseconds: int) -> str:
-    """The line of a snapshot's message that says when it was begun. Pure."""
+    """The line of a snapshot's message that says when the snapshot was begun. Pure."""
     return f"{_TIME}{nanoseconds}"
 
 

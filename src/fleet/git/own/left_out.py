@@ -1,4 +1,4 @@
-"""Files that a snapshot does not store, each with a mark by which a change of it is noticed.
+"""Files that a snapshot does not store, each with a mark that shows a change of the file.
 
 Not stored are new files that are too large, cannot be read, bear the name of a secret, or are too
 many together.
@@ -18,7 +18,7 @@ _STAT = "stat:"
 
 
 def mark_of(path: str, *, like: str = _CONTENT) -> str:
-    """A mark of a file as it is now, made as the mark `like` was; empty if there is no file."""
+    """A mark of a file at this moment, made as the mark `like` was; empty if there is no file."""
     try:
         about = os.lstat(path)
     except OSError:

@@ -55,25 +55,25 @@ def repository_at(home: Path, key: str, root: str) -> Repository:
 
 
 def stores_of(own: Repository) -> tuple[str, ...]:
-    """The object directories that fleet's git directory reads: its own, and the recorded ones."""
+    """The object directories that fleet's git directory reads: own ones, and the recorded ones."""
     borrowed = os.fsdecode(_read(f"{own.git_dir}/objects/info/alternates")).splitlines()
     return (f"{own.git_dir}/objects", *borrowed)
 
 
 def key_of(root: str) -> str:
-    """A name for a working tree, from its real path. Pure."""
+    """A name for a working tree, from the real path. Pure."""
     return hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
 
 
 def _configuration(theirs: bytes) -> bytes:
-    """Fleet's configuration; of the project's it takes only how objects are named."""
+    """Fleet's configuration; of the project's only the naming of objects is taken."""
     sha256 = bool(_SHA256.search(theirs))
     text = _CONFIG.format(version=int(sha256)) + (_EXTENSION if sha256 else "")
     return text.encode()
 
 
 def _stores(repo: Repository) -> list[str]:
-    """The object directories of a project: its own, and those that it borrows from."""
+    """The object directories of a project: own ones, and borrowed ones."""
     found: list[str] = []
     waiting = [f"{repo.common_dir}/objects"]
     while waiting and len(found) < _MOST_STORES:
@@ -95,7 +95,7 @@ def _read(path: str) -> bytes:
 
 
 def _put(path: Path, data: bytes) -> None:
-    """Write a file unless it has this content; without content there is no file."""
+    """Write a file unless the content is the same; without content there is no file."""
     if not data:
         path.unlink(missing_ok=True)
     elif (now := lenient_read.read(path, _LARGEST)) is None or now.data != data:

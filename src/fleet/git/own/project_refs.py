@@ -1,4 +1,5 @@
-"""Reads and writes refs of a project's repository without its configuration, so without its hooks.
+"""Reads and writes refs of a project's repository without the project's configuration, so without
+hooks.
 
 Git is given a directory of fleet's own, with links to the project's refs and their logs in it.
 """
@@ -74,7 +75,7 @@ def refs_of(own: Repository, repo: Repository, until: float) -> Git:
 
 
 def has_table(repo: Repository) -> bool:
-    """The project keeps its refs in a table, of which only its own configuration tells."""
+    """The project keeps refs in a table, of which only the project's configuration tells."""
     return b"reftable" in repository.configuration(repo).lower()
 
 

@@ -19,6 +19,6 @@ _EXAMPLE = re.compile(r".+\.(?:example|sample|template|dist|tpl|md)", re.IGNOREC
 
 
 def is_secret(path: str) -> bool:
-    """Whether the name of a file says that there are secrets in it."""
+    """Whether the name of a file says that the file holds secrets."""
     name = posixpath.basename(path)
     return _SECRET.fullmatch(name) is not None and _EXAMPLE.fullmatch(name) is None

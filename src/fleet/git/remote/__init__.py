@@ -1,1 +1,1 @@
-"""A branch in another repository: which one it is, and git as its operator would use it there."""
+"""A branch in another repository: which one, and git as the operator would use it there."""

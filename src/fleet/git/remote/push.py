@@ -35,13 +35,13 @@ class Pushed(Struct, frozen=True, kw_only=True):
 
 
 class RemoteMoved(Struct, frozen=True, kw_only=True):
-    """The remote branch is not where it was read, so nothing was pushed: read it and fold again."""
+    """The remote branch moved since it was read, so nothing was pushed: read and fold again."""
 
     now: str
 
 
 class RemoteRefused(Struct, frozen=True, kw_only=True):
-    """The remote does not want the commit: a rule or hook of its own, or no right to push."""
+    """The remote does not want the commit: a rule or hook there, or no right to push."""
 
     why: str
 
@@ -50,7 +50,7 @@ PushAnswer = Pushed | RemoteMoved | RemoteRefused | RemoteSilent
 
 
 def fetch_tip(remote: RemoteGit, git: Git, ref: str) -> RemoteTip | RemoteSilent:
-    """Read a remote branch, and bring its commits to fleet's own repository, which `git` is in."""
+    """Read a remote branch, and bring the commits to fleet's own repository, which `git` is in."""
     found = _read(remote, ref)
     if isinstance(found, RemoteSilent) or not found.commit:
         return found
@@ -69,7 +69,7 @@ def fetch_tip(remote: RemoteGit, git: Git, ref: str) -> RemoteTip | RemoteSilent
 
 
 def push_forward(remote: RemoteGit, git: Git, *, ref: str, old: str, new: str) -> PushAnswer:
-    """Move a remote branch from the commit that it was read at to one that holds it.
+    """Move a remote branch from the commit that was read to one that contains that commit.
 
     `old` is empty where there is no such branch yet.
     """
@@ -79,14 +79,14 @@ def push_forward(remote: RemoteGit, git: Git, *, ref: str, old: str, new: str) -
 
 
 def push_task_branch(remote: RemoteGit, git: Git, *, ref: str, old: str, new: str) -> PushAnswer:
-    """Move a branch of fleet's own making, as `push_forward` does, but also beside its old value:
-    a task that was sent back may have come to another history.
+    """Move a branch of fleet's own making, as `push_forward` does, but also to a commit that lacks
+    the old one: a task that was sent back may have another history now.
     """
     return _settled(remote, git, ref, old, new, _push(remote, ref, old, new))
 
 
 def delete_branch(remote: RemoteGit, *, ref: str, commit: str) -> Pushed | RemoteSilent:
-    """Delete a remote branch if it stands at this commit; one that moved, or is gone, is left."""
+    """Delete a remote branch that stands at this commit; one that moved, or is gone, is left."""
     found = _read(remote, ref)
     if isinstance(found, RemoteSilent) or found.commit != commit:
         return found if isinstance(found, RemoteSilent) else Pushed(now=found.commit)

@@ -77,7 +77,7 @@ class RemoteGit:
         self._env = operator_env(env, own)
 
     def ask(self, *args: str, at_most: float = PATIENCE) -> Exited | RemoteSilent:
-        """Run git to its end; an ending with an error is an answer too."""
+        """Run git to the end; an ending with an error is an answer too."""
         program = shutil.which("git")
         if program is None:
             return RemoteSilent(why="git is not installed")

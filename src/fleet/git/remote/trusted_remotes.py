@@ -19,7 +19,7 @@ FILE = "remotes.json"
 
 
 class TrustedRemote(Struct, frozen=True, kw_only=True):
-    """An address without its password, and since when it is trusted."""
+    """An address without the password, and since when the address is trusted."""
 
     url: str
     at: datetime
@@ -38,7 +38,7 @@ def is_trusted(home: Path, common_dir: str, upstream: Upstream) -> bool:
 
 
 def is_trusted_address(home: Path, common_dir: str, url: str) -> bool:
-    """Whether fleet may fetch from this address, and push results to it, for the repository with
+    """Whether fleet may fetch from this address, and push results there, for the repository with
     this git directory. Raises InvalidTask.
     """
     return url in {plain_address(each.url) for each in trusted(home).get(common_dir, ())}

@@ -108,20 +108,20 @@ def checked_url(url: str, root: str) -> str:
 
 
 def plain_address(url: str, root: str = "/") -> str:
-    """An address as every host writes it: without a password and without a slash at its end; empty
-    for one that git itself cannot fetch. Pure.
+    """An address as every host writes it: without a password and without a slash at the end; empty
+    for one that git cannot fetch. Pure.
     """
     plain = plain_url(url, root) or ""
     return plain.rstrip("/") if len(plain) > 1 else plain
 
 
 def without_password(url: str) -> str:
-    """An address, or a text with addresses in it, without passwords. Pure."""
+    """A text with addresses, without their passwords. Pure."""
     return re.sub(r"\b([a-z+]+://[^/@:\s]*):[^/@\s]*@", r"\1:***@", url)
 
 
 def _get(git: Git, name: str, how: str = "--get") -> str:
-    """A value of the project's own configuration; of several the last, as git takes it."""
+    """A value of the project's own configuration; of several the last, as in git."""
     try:
         return git.line("config", "--local", "--no-includes", how, name)
     except GitFailed:

@@ -1,4 +1,6 @@
-"""Sets up another machine as a host of this queue: looks, sends fleet, makes a home, starts it."""
+"""Sets up another machine as a host of this queue: looks, sends fleet, makes a home, starts a
+supervisor.
+"""
 
 import io
 import tarfile
@@ -183,7 +185,7 @@ def _tar(packed: own_wheels.OwnWheels) -> bytes:
 
 
 def _heard_of(queue: Any, host_id: str) -> Host | None:
-    """The host, once it has said that it lives."""
+    """The host, once a beat of the host has come."""
     end = time.monotonic() + _HEARD
     while time.monotonic() < end:
         for host in host_table.hosts(queue):

@@ -1,4 +1,4 @@
-"""The fleet that runs here, and what it depends on, as wheels for another machine.
+"""The fleet that runs here, with all dependencies, as wheels for another machine.
 
 They are packed anew from the files that are installed, so that the other machine runs this very
 code, and needs no package index if it is of the same kind.
@@ -39,7 +39,7 @@ class OwnWheels(Struct, frozen=True, kw_only=True):
 
 
 def pack(folder: Path, *, complete: bool) -> OwnWheels:
-    """Pack fleet into a directory; `complete`: with all that it depends on, and pip."""
+    """Pack fleet into a directory; `complete`: with all dependencies, and pip."""
     try:
         own = distribution("fleet")
     except PackageNotFoundError:
@@ -65,7 +65,7 @@ def pack(folder: Path, *, complete: bool) -> OwnWheels:
 
 
 def can_be_complete() -> bool:
-    """Whether all that fleet depends on was installed in a way that tells its files."""
+    """Whether all dependencies of fleet were installed in a way that tells their files."""
     own = distribution("fleet")
     return all(each.files is not None for each in _closure(own, ("postgres",)))
 
@@ -80,7 +80,7 @@ def _whole(own: Distribution, extra: str) -> bool:
 
 
 def _closure(own: Distribution, extras: Sequence[str]) -> list[Distribution]:
-    """What fleet depends on, as far as it is installed here, by name."""
+    """What fleet depends on and is installed here, by name."""
     found: dict[str, Distribution] = {}
     seen: set[tuple[str, frozenset[str]]] = set()
     waiting = [(own, frozenset(extras))]
@@ -97,7 +97,7 @@ def _closure(own: Distribution, extras: Sequence[str]) -> list[Distribution]:
 
 
 def _requirements(of: Distribution) -> Iterator[tuple[str, frozenset[str], str]]:
-    """Each requirement: its name, the extras that it asks for, and the extra that asks for it."""
+    """Each requirement: name, extras that are asked for, and the extra that asks."""
     for line in of.requires or []:
         text, _, marker = line.partition(";")
         name = _NAME.match(text.strip())
@@ -117,7 +117,7 @@ def _found(name: str) -> Distribution | None:
 
 
 def _package_files() -> Iterator[tuple[str, Path]]:
-    """Fleet's own files: in a checkout they are not where it is installed."""
+    """Fleet's own files: in a checkout they are not where fleet is installed."""
     top = Path(fleet.__file__).parent
     for path in sorted(top.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
@@ -125,7 +125,7 @@ def _package_files() -> Iterator[tuple[str, Path]]:
 
 
 def _installed_files(of: Distribution) -> Iterator[tuple[str, Path]]:
-    """The files of a distribution below site-packages; its programs are made anew."""
+    """The files of a distribution below site-packages; programs are made anew."""
     for file in of.files or []:
         path = Path(str(of.locate_file(file)))
         inside = ".." not in file.parts and "__pycache__" not in file.parts
@@ -138,7 +138,7 @@ def _is_metadata(parts: Sequence[str]) -> bool:
 
 
 def _pack(of: Distribution, files: Iterator[tuple[str, Path]], folder: Path) -> Path:
-    """Write one wheel: its files, its metadata, and the list of both."""
+    """Write one wheel: files, metadata, and the list of both."""
     tag, tags = _tags(of)
     stem = f"{re.sub(r'[-_.]+', '_', of.name)}-{of.version}"
     path = folder / f"{stem}-{tag}.whl"
@@ -170,7 +170,7 @@ def _pack(of: Distribution, files: Iterator[tuple[str, Path]], folder: Path) -> 
 
 
 def _tags(of: Distribution) -> tuple[str, list[str]]:
-    """The tag of a wheel's file name, and all that it stands for."""
+    """The tag of a wheel's file name, and all tags that this one stands for."""
     lines = (of.read_text("WHEEL") or "").splitlines()
     tags = [line.partition(":")[2].strip() for line in lines if line.startswith("Tag:")]
     tags = [each for each in tags if each.count("-") == 2] or ["py3-none-any"]

@@ -31,7 +31,7 @@ _READY = "fleet-ready"
 
 
 class StepFailed(Exception):
-    """One step did not succeed: what was tried, why it failed, and what to do."""
+    """One step did not succeed: what was tried, why that failed, and what to do."""
 
     def __init__(self, step: str, why: str, hint: str = "") -> None:
         super().__init__(why)
@@ -39,7 +39,7 @@ class StepFailed(Exception):
 
 
 def main(stdin: BinaryIO) -> int:
-    """Do what the request on standard input asks; 0 if all of it was done."""
+    """Do what the request on standard input asks; 0 if everything was done."""
     os.umask(0o077)
     request: dict[str, Any] = json.loads(stdin.readline())
     try:
@@ -76,7 +76,7 @@ def own_tag() -> str:
 
 
 def set_up(request: Mapping[str, Any], wheels: BinaryIO) -> dict[str, Any]:
-    """Install fleet, make its home on the queue, and start a supervisor if one is asked for."""
+    """Install fleet, make a home on the queue, and start a supervisor if one is asked for."""
     venv = _install(request, wheels)
     home = _home(request)
     env = {**os.environ, "FLEET_HOME": str(home), "PATH": f"{venv / 'bin'}:{_login_path()}"}
@@ -126,7 +126,7 @@ def _start(how: str, fleet: str, home: Path, env: Mapping[str, str]) -> dict[str
 
 
 def _install(request: Mapping[str, Any], wheels: BinaryIO) -> Path:
-    """A venv of its own for these very wheels, so that a running supervisor keeps its files."""
+    """A new venv for these very wheels, so that a running supervisor keeps the old files."""
     share = Path.home() / ".local" / "share" / "fleet"
     share.mkdir(parents=True, exist_ok=True)
     venv = share / str(request["name"])
@@ -191,7 +191,7 @@ def _queue_of(home: Path) -> str:
 
 
 def _login_path() -> str:
-    """The PATH that a person has there: ssh's own is shorter, and agents' programs are on it."""
+    """The PATH that a person has there: ssh's own is shorter, and lacks agents' programs."""
     shell = os.environ.get("SHELL") or "/bin/sh"
     said = _said(shell, "-lc", 'printf "\\nPATH=%s" "$PATH"')
     found = said.rpartition("\nPATH=")[2] if "\nPATH=" in f"\n{said}" else ""
@@ -207,7 +207,7 @@ def _keeps_services() -> bool:
 
 
 def _said(program: str, *words: str, env: Mapping[str, str] | None = None) -> str:
-    """What a program prints; empty if it fails."""
+    """What a program prints; empty if the program fails."""
     try:
         done = subprocess.run(
             [program, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
@@ -227,7 +227,8 @@ def _run(
     hint: str = "",
     timeout: float = 120.0,
 ) -> str:
-    """Run a program of a step; what it printed. Its output goes to a file: what it leaves behind
+    """Run a program of a step; returns what was printed. Output goes to a file: a process that
+    stays behind must not hold the pipes of ssh. Its output goes to a file: what it leaves behind
     must not hold the pipes of ssh.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as given:

@@ -1,4 +1,4 @@
-"""Runs `setup_there` on another machine over ssh, and reads the lines that it prints."""
+"""Runs `setup_there` on another machine over ssh, and reads the printed lines."""
 
 import json
 import re
@@ -40,7 +40,7 @@ class Destination(Struct, frozen=True, kw_only=True):
 
 
 def destination(name: str, options: Sequence[str]) -> Destination:
-    """A destination, if ssh can take it for nothing else. Raises BadInput."""
+    """A destination, if ssh can take `name` for nothing else. Raises BadInput."""
     if not _DESTINATION.fullmatch(name):
         raise BadInput(f"{name[:100]!r} is no machine", hint="Like user@machine, or a Host of ssh.")
     for option in options:

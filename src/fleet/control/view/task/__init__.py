@@ -1,1 +1,1 @@
-"""One task as surfaces show it: the whole, its transcript, its diff."""
+"""One task as surfaces show it: the whole, the transcript, the diff."""

@@ -1,5 +1,6 @@
-"""A comparison as surfaces show it: its entries side by side, each with its verdict, its checks and
-what it used. Read only: `control/compare/` begins and ends comparisons.
+"""A comparison as surfaces show it: the entries side by side, each with verdict, checks and
+figures. Read only: `control/compare/` begins and ends comparisons. Read only: `control/compare/`
+begins and ends comparisons.
 """
 
 from datetime import datetime
@@ -21,7 +22,7 @@ _LONGEST_CLAIM = 4000
 
 
 class ComparedEntry(Struct, frozen=True, kw_only=True):
-    """One coder's try at the task, with what its last run that is over showed."""
+    """One coder's try at the task, with what the last run that is over showed."""
 
     number: int
     #: Its task; empty while that is not in the queue.

@@ -52,7 +52,7 @@ class FileOfDiff(Struct, frozen=True, kw_only=True):
 
 
 class Diff(Struct, frozen=True, kw_only=True):
-    """The files that a task, or one of its runs, changed."""
+    """The files that a task, or one run, changed."""
 
     task_id: str
     #: The run; None: all runs together.

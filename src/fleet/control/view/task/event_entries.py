@@ -14,7 +14,7 @@ _LONGEST_TEXT = 4000
 
 
 class _EventLine(Struct):
-    """A line of `events.jsonl`, as far as a transcript shows it."""
+    """A line of `events.jsonl`, as far as a transcript shows the line."""
 
     kind: str = ""
     run: int = 0
@@ -36,7 +36,7 @@ _ERRORS = frozenset({"error", "bad", "rate_limit"})
 
 
 def tells(raw: bytes) -> bool:
-    """The line is one that a person would see; asked without reading all of it."""
+    """The line is one that a person would see; told by the line's head alone."""
     head = raw[:120]
     return not any(b'"kind":"%s"' % kind.encode() in head for kind in _QUIET)
 
@@ -101,7 +101,7 @@ def _result(at: int, part: int, line: _EventLine, result: ToolResult) -> Transcr
 
 
 def _note(at: int, line: _EventLine, raw: bytes) -> TranscriptEntry:
-    """A note of fleet's own: its name and its facts."""
+    """A note of fleet's own: name and facts."""
     facts = {
         name: value
         for name, value in _ANY.decode(raw).items()

@@ -1,5 +1,5 @@
-"""Patches that were read lately, by their digest: a surface asks for one file after the other, and
-means the patch that it saw the list of, whatever the agent has changed since.
+"""Patches that were read lately, by digest: a surface asks for one file after the other, and means
+the patch whose list was shown, whatever the agent has changed since.
 """
 
 import threading
@@ -19,7 +19,7 @@ class KeptPatches:
         self._patches: OrderedDict[tuple[str, str], bytes] = OrderedDict()
 
     def keep(self, task: str, patch: bytes) -> str:
-        """Keep a patch of a task; its digest."""
+        """Keep a patch of a task; returns the digest."""
         name = digest(patch)
         with self._lock:
             self._patches[task, name] = patch
@@ -29,7 +29,7 @@ class KeptPatches:
         return name
 
     def get(self, task: str, name: str) -> bytes | None:
-        """The patch of a task with this digest; None: it is not kept."""
+        """The patch of a task with this digest; None: not kept."""
         with self._lock:
             return self._patches.get((task, name))
 

@@ -1,4 +1,4 @@
-"""Reads a task's patch as files, and one file of it as hunks and rows."""
+"""Reads a task's patch as files, and one file as hunks and rows."""
 
 import re
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ _KEPT = KeptPatches()
 
 
 class _Part(Struct, frozen=True):
-    """One file's patch: its place in the whole."""
+    """One file's patch: the place in the whole."""
 
     start: int
     end: int
@@ -107,7 +107,7 @@ def _patch(fleet: Control, task_id: str, run: int | None) -> bytes:
 
 @lru_cache(maxsize=8)
 def _parts(patch: bytes) -> tuple[_Part, ...]:
-    """The patch cut into its files. Kept: a page asks for one file after the other."""
+    """The patch cut into files. Kept: a page asks for one file after the other."""
     starts = [found.start() for found in re.finditer(rb"^diff --git ", patch, re.MULTILINE)]
     ends = [*starts[1:], len(patch)] if starts else []
     return tuple(
@@ -117,7 +117,7 @@ def _parts(patch: bytes) -> tuple[_Part, ...]:
 
 
 def _file(number: int, data: bytes) -> FileOfDiff:
-    """What one file's patch says of itself."""
+    """What the header of one file's patch says."""
     head, _, body = data.partition(b"\n@@ ")
     body = body.partition(b"\n")[2]
     lines = head.decode(errors="replace").split("\n")
@@ -239,7 +239,7 @@ def _marked(hunk: DiffHunk) -> DiffHunk:
 
 
 def _blocks(rows: list[DiffRow]) -> Iterator[tuple[list[int], list[int]]]:
-    """Rows that were removed, each group with those that were added in its place."""
+    """Groups of removed rows, each with the rows that were added in that place."""
     removed: list[int] = []
     added: list[int] = []
     for number, row in enumerate([*rows, DiffRow(sign=" ", text="")]):

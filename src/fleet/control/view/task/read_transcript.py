@@ -1,4 +1,4 @@
-"""Reads a stretch of a transcript from any byte on, both ways, and searches the whole of it.
+"""Reads a stretch of a transcript from any byte on, both ways, and searches the whole file.
 
 Only the stretch is read, so that a transcript of any length opens at once.
 """
@@ -30,7 +30,7 @@ _MOST_HITS = 200
 def read_transcript(
     fleet: Control, word: str, *, at: int | None, limit: int, back: bool = False
 ) -> Transcript:
-    """A stretch of a task's transcript from a byte on, forwards or backwards; `at` None: its end.
+    """A stretch of a task's transcript from a byte on, forwards or backwards; `at` None: the end.
 
     Results of calls come with the call where both are in the stretch, else as entries of their own.
     """
@@ -56,7 +56,7 @@ def read_transcript(
 
 
 def search_transcript(fleet: Control, word: str, wanted: str, *, at: int = 0) -> TranscriptHits:
-    """The lines that hold a text, whatever its case, from a byte on."""
+    """The lines that hold a text, in any case, from a byte on."""
     if not wanted.strip():
         raise BadInput("there is nothing to search for")
     task_id = task_id_of(fleet, word)
@@ -81,14 +81,14 @@ def search_transcript(fleet: Control, word: str, wanted: str, *, at: int = 0) ->
 
 
 def _as_in_json(text: str) -> bytes:
-    """The text as a raw line has it; empty: JSON may write it in several ways."""
+    """The text as a raw line has it; empty: JSON may write the text in several ways."""
     plain = text.isascii() and text.isprintable() and not set(text) & set('"\\')
     return text.encode() if plain else b""
 
 
 @contextmanager
 def _opened(path: Path) -> Generator[tuple[int, int]]:
-    """The file and how long its whole lines are; of no file nothing."""
+    """The open file and the length of all whole lines; of no file nothing."""
     fd = open_regular(path)
     if fd is None:
         yield -1, 0
@@ -112,7 +112,7 @@ def _whole(fd: int) -> int:
 
 
 def _forwards(fd: int, at: int, size: int) -> Iterator[tuple[int, bytes]]:
-    """The lines from a byte on, each with its place. A place within a line begins with the next."""
+    """The lines from a byte on, each with the place. A place within a line begins with the next."""
     if fd < 0:
         return
     if at > 0 and os.pread(fd, 1, at - 1) != b"\n":

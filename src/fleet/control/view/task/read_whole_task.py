@@ -38,7 +38,7 @@ _MOST_RUNS = 200
 
 
 def read_whole_task(fleet: Control, word: str, now: datetime) -> WholeTask:
-    """One task with all that belongs to it. Raises NotFound."""
+    """One task with all that belongs to the task. Raises NotFound."""
     task = fleet.get(word)
     details = task_details(fleet, task, now)
     rows = rows_of(fleet, (task, *_around(fleet, task)), now)
@@ -84,7 +84,7 @@ def rows_of(
 
 
 def _around(fleet: Control, task: Task) -> tuple[Task, ...]:
-    """The tasks that this one waits for, and those that wait for it."""
+    """The tasks that this one waits for, and the tasks that wait for this one."""
     edges = [edge for edge in fleet.queue.edges([task.id]) if edge.type in BLOCKING]
     ids = {end for edge in edges for end in (edge.task_id, edge.depends_on_id)} - {task.id}
     if not ids:
@@ -134,7 +134,7 @@ def _landing_told(place: Place) -> Iterator[SettingOf]:
 
 
 def run_summary(run: Run) -> RunSummary:
-    """One run by its records; what is damaged is left out."""
+    """One run by the run's records; what is damaged is left out."""
     try:
         spec = run.known_spec()
         ending, receipt = read_ending(run), receipt_json.read(run)

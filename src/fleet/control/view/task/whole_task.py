@@ -1,4 +1,4 @@
-"""All that is known of one task: what was asked for, what was done, and what fleet makes of it."""
+"""All that is known of one task: what was asked for, what was done, and fleet's verdict."""
 
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from fleet.schemas.budget import BudgetStatus
 
 
 class SettingOf(Struct, frozen=True, kw_only=True):
-    """One setting that a task runs with, and where it comes from."""
+    """One setting that a task runs with, and the setting's origin."""
 
     name: str
     value: str
@@ -50,7 +50,7 @@ class QuestionAsked(Struct, frozen=True, kw_only=True):
 
 
 class TaskTexts(Struct, frozen=True, kw_only=True):
-    """What the agent wrote for people, as far as it is not too long; empty: there is none."""
+    """What the agent wrote for people, cut where too long; empty: nothing."""
 
     plan: str = ""
     knowledge: str = ""
@@ -59,7 +59,7 @@ class TaskTexts(Struct, frozen=True, kw_only=True):
 
 
 class WholeTask(Struct, frozen=True, kw_only=True):
-    """One task with all that belongs to it."""
+    """One task with all that belongs to the task."""
 
     as_of: datetime
     row: TaskRow

@@ -1,4 +1,4 @@
-"""Brings a person's working tree after its branch: files and index go from one commit to another.
+"""Brings a person's working tree after the branch: files and index go from one commit to another.
 
 Only a tree without changes follows, and only where git alone decides how files look: a tree with a
 `filter` on what changed, or a sparse one, is left and told. Nothing is stashed or reset, and no
@@ -29,7 +29,7 @@ _LARGEST = 1 << 20
 
 
 class Follow:
-    """One working tree that is ready to follow; its index is locked until the end."""
+    """One working tree that is ready to follow; the index is locked until the end."""
 
     def __init__(self, land: LandRepository, place: FollowPlace, journal: FollowJournal) -> None:
         self._land, self._place, self._journal = land, place, journal
@@ -50,7 +50,7 @@ class Follow:
         return tuple(f"{place.repo.root}: {each}" for each in told if each)
 
     def leave(self) -> None:
-        """Forget it: the branch did not move."""
+        """Forget the prepared follow: the branch did not move."""
         try:
             self._place.clear()
         finally:
@@ -60,7 +60,9 @@ class Follow:
 def prepare_follow(
     land: LandRepository, checkout: BranchCheckout, ref: str, old: str, new: str
 ) -> Follow | str:
-    """Get a working tree on `old` ready to follow its branch to `new`, or say why it is left."""
+    """Get a working tree on `old` ready to follow the branch to `new`, or say why
+    the tree is left.
+    """
     repo = checkout.repo
     if checkout.why:
         return checkout.why
@@ -119,7 +121,7 @@ _NOTHING = FollowJournal(ref="", old="", new="", steps=[], index=(0, 0))
 
 
 def _may_go_on(place: FollowPlace, journal: FollowJournal) -> bool:
-    """The index is as it was found, and locked by us, or a person took our lock away."""
+    """The index is unchanged, and locked by us, or a person took our lock away."""
     if place.index_now() != journal.index:
         return False
     return place.owns_lock() or (place.is_unlocked and place.take_lock())
@@ -233,7 +235,9 @@ def _tried(root: bytes, staged: bytes, step: FollowStep) -> str:
 
 
 def _refresh(land: LandRepository, place: FollowPlace, steps: Sequence[FollowStep]) -> None:
-    """Have the new index know the times of the new files; git finds them out by itself if not."""
+    """Have the new index know the times of the new files; without that git compares the files
+    again.
+    """
     with suppress(GitFailed):
         how = _persons_settings(place)
         git = _git_over(land, place.index, place.repo.root, how)

@@ -1,4 +1,4 @@
-"""The journal of a working tree that follows its branch: `fleet-follow` in its git directory.
+"""The journal of a working tree that follows a branch: `fleet-follow` in the git directory.
 
 Beside the journal lie the new files and the new index. While a tree follows, the lock of its index
 is taken, so that no commit of a person's is made from the old index on the new branch. The journal
@@ -43,7 +43,9 @@ _RECORD = JsonRecord(FollowJournal, limit=256 << 20)
 
 
 class FollowPlace:
-    """Where one working tree keeps what it follows with. Held by one process at a time."""
+    """The directory in which one working tree keeps a follow's journal, files and index. Held by
+    one process at a time. Held by one process at a time.
+    """
 
     def __init__(self, repo: Repository, fd: int) -> None:
         self.repo = repo
@@ -94,7 +96,7 @@ class FollowPlace:
         return (about.st_mtime_ns, about.st_ino)
 
     def put_index(self) -> None:
-        """Put the new index in its place, in one step."""
+        """Put the new index into the old one's place, in one step."""
         old = Path(self.repo.git_dir) / "index"
         with suppress(FileNotFoundError):
             self.index.chmod(old.stat().st_mode & 0o777)
@@ -116,7 +118,7 @@ class FollowPlace:
 
 
 def open_place(repo: Repository) -> FollowPlace | None:
-    """The place of a working tree, made if there is none; None: another process is at it.
+    """The place of a working tree, made if there is none; None: another process works there.
 
     Raises GitFailed if it cannot be made.
     """
@@ -139,5 +141,5 @@ def open_place(repo: Repository) -> FollowPlace | None:
 
 
 def is_begun(repo: Repository) -> bool:
-    """A process began to bring this tree after its branch, and has not finished."""
+    """A process began to bring this tree after the branch, and has not finished."""
     return os.path.lexists(f"{repo.git_dir}/{FOLDER}")

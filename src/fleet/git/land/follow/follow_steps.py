@@ -1,4 +1,4 @@
-"""The files of a working tree that change when its branch moves, one step a file.
+"""The files of a working tree that change when the branch moves, one step a file.
 
 A step knows how git found the file. A file that is otherwise when its turn comes was touched by
 another hand: it is left as it is, and told. Each step can be repeated: after a kill in the middle
@@ -23,7 +23,7 @@ _TEMPORARY = ".fleet-follow-"
 
 
 class FileMark(Struct, frozen=True, array_like=True):
-    """By which a file is known again: it changes with every change of the file."""
+    """A file's mode, size and times: different after every change of the file."""
 
     mode: int
     size: int
@@ -45,7 +45,7 @@ class FollowStep(Struct, frozen=True, kw_only=True):
 
 
 class TreeEntry(Struct, frozen=True, kw_only=True):
-    """One path that differs between two trees, with its modes in both; zeros: it is not there."""
+    """One path that differs between two trees, with the mode in each; zeros: not there."""
 
     path: bytes
     old_mode: bytes
@@ -107,7 +107,7 @@ def carry_out(root: bytes, staged: bytes, step: FollowStep) -> str:
 
 
 def mark_at(root: bytes, path: bytes) -> FileMark | None:
-    """The mark of a file or link; None: there is none, or it is behind a link."""
+    """The mark of a file or link; None: there is no file, or the path leads through a link."""
     place = root
     about: os.stat_result | None = None
     for part in path.split(b"/"):
@@ -154,7 +154,7 @@ def _files(root: bytes, path: bytes) -> Iterator[bytes]:
 
 
 def _put(source: bytes, target: bytes) -> None:
-    """Move a file into its place in one step."""
+    """Move a file to `target` in one step."""
     try:
         os.replace(source, target)  # noqa: PTH105
     except OSError as error:

@@ -1,3 +1,3 @@
-"""Work that could not land, in its task's clone again: the merge that its agent is to finish, what
-others landed, and what became of it.
+"""Work that could not land, in the task's clone again: the merge that the agent is to finish, what
+others landed, and what came of the merge.
 """

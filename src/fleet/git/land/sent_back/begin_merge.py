@@ -1,4 +1,4 @@
-"""Begins the merge of a line in a task's clone, so that its agent finds it as git would leave it:
+"""Begins the merge of a line in a task's clone, so that the agent finds what git would leave:
 conflict markers in the files, the sides in the index, and MERGE_HEAD.
 
 The merge is made in a git directory of fleet's own; then its files, its index and its state are
@@ -46,7 +46,7 @@ ASIDE = ".aside-"
 def plan_merge(
     home: Home, refs: TaskRefs, *, candidate: str, left: str, line: str, title: str
 ) -> BegunMerge:
-    """What is to be merged in a task's clone: its work, and a commit of the line.
+    """What is to be merged in a task's clone: the task's work, and a commit of the line.
 
     `candidate` is the commit that could not land, and `left` the tree that its run left, which may
     differ in pinned files. What was changed in the clone since then becomes a commit of its own; it
@@ -69,7 +69,7 @@ def plan_merge(
 def begin_merge(
     home: Home, refs: TaskRefs, plan: BegunMerge, *, into: str, title: str
 ) -> BegunMerge:
-    """Merge the line of the branch `into` into the work of a task's clone, as it was planned.
+    """Merge the line of the branch `into` into the work of a task's clone, by the plan.
 
     A clean merge is committed. Raises FleetError.
     """
@@ -127,7 +127,7 @@ def _write_files(git: Git, found: str, tree: str) -> None:
 
 
 def _changed(git: Git, before: str, after: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """The files that differ, each with `mode object` on both sides; empty: it is not there."""
+    """The files that differ, each with `mode object` on both sides; empty: not there."""
     parts = git.ask("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", before, after)
     entries = parts.split(b"\0")
     for about, name in zip(entries[::2], entries[1::2], strict=False):
@@ -138,7 +138,7 @@ def _changed(git: Git, before: str, after: str) -> Iterator[tuple[str, tuple[str
 
 
 def _unlike(git: Git, entries: dict[str, str]) -> set[str]:
-    """Those of some files that are not as these entries say; the index holds the entries then."""
+    """The files that are not as these entries say; the index holds the entries then."""
     git.ask("read-tree", "--empty")
     rows = [f"{entry}\t{name}\0" for name, entry in entries.items() if entry]
     if rows:
@@ -201,7 +201,7 @@ def _put_state(dot: Path, refs: TaskRefs, *, tip: str, index: Path, objects: Pat
 
 
 def _put_branch(dot: Path, ref: str, commit: str) -> bool:
-    """Have a branch of the clone lead to a commit; False: a branch of the agent's is in its way."""
+    """Have a branch of the clone lead to a commit; False: a branch of the agent's is in the way."""
     branch = dot / ref
     try:
         _require_dir(dot, branch.parent)
@@ -222,8 +222,8 @@ def _put_merge(dot: Path, line: str, message: str) -> None:
 
 
 def _require_dir(dot: Path, place: Path) -> Path:
-    """A directory of a clone's git directory, made if it is not there. Raises FleetError for a
-    link on the way, which could lead out of the clone.
+    """A directory of a clone's git directory, made if missing. Raises FleetError for a link on the
+    way, which could lead out of the clone.
     """
     inside = place.relative_to(dot)
     for path in (dot, *(dot.joinpath(*inside.parts[: at + 1]) for at in range(len(inside.parts)))):

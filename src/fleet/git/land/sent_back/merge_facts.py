@@ -42,7 +42,7 @@ _NO_BLOB = ""
 
 
 class MergedFile(Struct, frozen=True, kw_only=True):
-    """A file that differs from the merge as git alone makes it."""
+    """A file that differs from the merge that git alone makes."""
 
     path: str
     #: Lines that others landed in the file since the task began.
@@ -108,7 +108,7 @@ def merge_facts(home: Home, refs: TaskRefs, begun: BegunMerge, tree: str) -> Mer
 
 
 def _unfinished(home: Home, refs: TaskRefs) -> str:
-    """What git would go on with in the clone, or has not merged in its index; empty if nothing."""
+    """What git would go on with in the clone, or has unmerged in the index; empty if nothing."""
     dot = home.clone(refs.task_id) / ".git"
     if begun := agent_git_dir.begun(dot):
         return begun
@@ -142,7 +142,7 @@ class _Comparison:
         self.not_compared = max(0, len(self._merged) - _MOST_FILES)
 
     def files(self) -> Iterator[MergedFile]:
-        """What differs from the merge as git alone makes it."""
+        """What differs from the merge that git alone makes."""
         for name in sorted(self._merged)[:_MOST_FILES]:
             merged, left = self._merged[name]
             theirs = self._base_line.get(name)
@@ -182,7 +182,7 @@ class _Comparison:
         return count_markers(data.decode(errors="surrogateescape"))
 
     def _text(self, blob: str) -> str | None:
-        """The text of a blob; None if it is binary, a submodule, or too large."""
+        """The text of a blob; None for a binary file, a submodule, or a file that is too large."""
         if blob == _NO_BLOB:
             return ""
         try:

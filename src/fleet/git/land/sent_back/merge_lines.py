@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Hunk(Struct, frozen=True, kw_only=True):
-    """One place where what the run left differs from the merge as git alone makes it."""
+    """One place where what the run left differs from the merge that git alone makes."""
 
     removed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
