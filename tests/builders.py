@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from fleet.coders import trusted_files
+from fleet.home import looked_at
 from fleet.runs.outcome_history import Ending
-from fleet.runs.questions import looked_at
 from fleet.runs.run_directory import Run, RunSpec, new_run
 from fleet.schemas import Lease, Outcome, Released, Settlement, Task
 

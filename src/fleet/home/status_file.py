@@ -1,7 +1,5 @@
 """`supervisor.json`, the supervisor's published state, and `paused`, set by `fleet pause`."""
 
-import os
-
 from msgspec import Struct, field
 
 from fleet.files.json_record import JsonRecord
@@ -10,8 +8,6 @@ from fleet.schemas.budget import BudgetStatus
 
 FILE = "supervisor.json"
 PAUSED = "paused"
-#: Below this much free disk no run is started: the running ones need the rest.
-FLOOR = 100 << 20
 
 
 class SupervisorStatus(Struct, frozen=True, kw_only=True):
@@ -49,9 +45,3 @@ def read_status(home: Home) -> SupervisorStatus:
 def paused(home: Home) -> bool:
     """`fleet pause` is in force: the supervisor claims no task, also after a restart."""
     return (home.path / PAUSED).exists()
-
-
-def room(home: Home) -> bool:
-    """The home's disk has room for one more run."""
-    about = os.statvfs(home.path)
-    return about.f_bavail * about.f_frsize >= FLOOR

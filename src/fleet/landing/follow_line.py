@@ -11,9 +11,9 @@ from msgspec import structs
 
 from fleet import config
 from fleet.git.commit_words import author_in
-from fleet.git.land.fold import Conflict
 from fleet.git.land.follow.follow_checkout import finish_follows
 from fleet.git.land.land_repository import LandRepository
+from fleet.git.land.merge_trees import TreeConflict
 from fleet.git.land.move_line import Moved, move
 from fleet.git.land.target import Target, read_target
 from fleet.git.repository import Repository
@@ -61,7 +61,7 @@ def _merged(
     """
     learnt, root = place.learnt(), land.repo.root
     made = fold_group(land.git, target, (), author_in(land.repo))
-    if isinstance(made, Conflict):
+    if isinstance(made, TreeConflict):
         why = train_words.beside_conflicts(made, target.branch, root).partition(", and then")[0]
         place.learn(structs.replace(learnt, behind=why))
         return ""

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from fleet.git.commit_words import Author, author_in
 from fleet.git.git_command import Git
-from fleet.git.land.fold import Conflict
 from fleet.git.land.land_repository import LandRepository
+from fleet.git.land.merge_trees import TreeConflict
 from fleet.git.land.target import Target, read_target
 from fleet.git.refs import is_ancestor
 from fleet.git.repository import Repository
@@ -36,7 +36,7 @@ def line_alone(git: Git, target: Target, author: Author) -> Fold | None:
     GitFailed.
     """
     made = fold_group(git, target, (), author) if target.tip else None
-    if made is None or isinstance(made, Conflict):
+    if made is None or isinstance(made, TreeConflict):
         return None
     return Fold(branch=target.branch, commit=made.train.new, tree=made.train.tree)
 

@@ -13,9 +13,9 @@ from msgspec import structs
 
 from fleet.errors import FleetError
 from fleet.git.commit_words import author_in
-from fleet.git.land.fold import Conflict
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.landed_proof import prove_landed
+from fleet.git.land.merge_trees import TreeConflict
 from fleet.git.land.move_line import Held, Moved, move
 from fleet.git.land.target import Target, read_target
 from fleet.git.remote.push import RemoteMoved, RemoteRefused
@@ -223,7 +223,7 @@ class TrainRun:
         if self._meant is not None and is_fold_of(land.git, self._meant, target, part):
             return self._meant
         made = fold_group(land.git, target, part, author_in(at.repo))
-        if isinstance(made, Conflict):
+        if isinstance(made, TreeConflict):
             return train_words.beside_conflicts(made, at.branch, at.repo.root)
         for work in part:
             if (conflict := made.conflicts.get(work.task_id)) is not None:
@@ -231,7 +231,7 @@ class TrainRun:
         return made.train
 
     def _conflicting(
-        self, land: LandRepository, target: Target, work: WaitingWork, found: Conflict
+        self, land: LandRepository, target: Target, work: WaitingWork, found: TreeConflict
     ) -> None:
         """Send work back that conflicts, unless another task was sent back for the same files: then
         it waits, and is sent back with what that one landed.

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from fleet.git.land.fold import Conflict
 from fleet.git.land.landed_proof import LandedProof
+from fleet.git.land.merge_trees import TreeConflict
 from fleet.git.land.target import Target
 from fleet.home.landing_json import LandedAs, LandedWork
 from fleet.landing.settle_landing import Unlandable
@@ -17,7 +17,7 @@ BY_TRAIN = "train"
 KILLED = "what landed it was killed"
 
 
-def conflicting(found: Conflict, branch: str, against: tuple[LandedWork, ...]) -> Unlandable:
+def conflicting(found: TreeConflict, branch: str, against: tuple[LandedWork, ...]) -> Unlandable:
     """A candidate that the line contradicts."""
     files = _some(found.files) or found.text.strip().partition("\n")[0]
     since = f" (since then {_some([each.task_id for each in against])} landed)" if against else ""
@@ -74,7 +74,7 @@ def no_branch(branch: str, repository: str) -> str:
     )
 
 
-def beside_conflicts(found: Conflict, branch: str, repository: str) -> str:
+def beside_conflicts(found: TreeConflict, branch: str, repository: str) -> str:
     """A person moved the branch beside what had landed, and the two cannot be merged."""
     return (
         f"{branch} was moved beside what had landed ahead of it, and both conflict in"
@@ -104,7 +104,7 @@ def unverifiable(trouble: str, task_id: str) -> str:
     return f"it cannot be verified: {trouble}; mend that, and then: fleet land {task_id}"
 
 
-def remote_conflicts(found: Conflict, branch: str, repository: str) -> str:
+def remote_conflicts(found: TreeConflict, branch: str, repository: str) -> str:
     """The branch and its remote have both moved, and cannot be merged."""
     return (
         f"{branch} and its remote conflict in {_some(found.files) or 'their history'}. Merge by"

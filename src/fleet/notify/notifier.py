@@ -15,7 +15,6 @@ from fleet import control
 from fleet.control import Control
 from fleet.control.notify.answer_told import answer_told, is_open
 from fleet.control.notify.asked_stamps import asked_stamps
-from fleet.control.notify.looking import is_looked_at
 from fleet.control.notify.notices import notices
 from fleet.control.notify.outbox import Asked, Outbox, OutboxTrouble
 from fleet.control.notify.telling_rules import (
@@ -29,6 +28,7 @@ from fleet.control.notify.telling_rules import (
 )
 from fleet.control.view.read_now import NowReader
 from fleet.errors import FleetError
+from fleet.home.looked_at import is_looked_at
 from fleet.notify.channels.channel_protocol import PersonReply, Reader, ReadTrouble
 from fleet.notify.connect_channels import Connected
 from fleet.notify.send_messages import ChannelSender
@@ -106,7 +106,7 @@ class Notifier:
                 known[told.key] = told
             if first:
                 outbox.remember("began", now.isoformat())
-            looking = is_looked_at(self._fleet, now)
+            looking = is_looked_at(self._fleet.home, now)
             ready = due_now(known.values(), now, looking=looking)
             if outbox.made_since(now - timedelta(hours=1)) >= IN_AN_HOUR:
                 for each in [each for each in ready if each.notice.topic != "question"]:

@@ -5,6 +5,7 @@ supervisor was there. Each event is written once, however often the reader is re
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from fleet.coders.base import Coder
@@ -31,8 +32,6 @@ class EventWriter:
         self._task_dir, self._number = run.task_dir, run.number
         #: How far stdout and the second stream were written down before, and are now.
         self._before = self._at = event_log.written(run) if resumed else (0, 0)
-        #: Events that a full disk kept from being written; the raw stream has them.
-        self.unwritten = 0
 
     def line(self, event: Event, at: int, *, second: bool) -> bytes | None:
         """The line for an event that ends at this offset; None: it was written before."""
@@ -45,10 +44,8 @@ class EventWriter:
         return event_log.note_of(kind, self._number, {"ts": now, **facts})
 
     def write(self, lines: list[bytes]) -> None:
-        try:
+        with suppress(OSError):  # the disk is full; the raw stream has them
             event_log.add(self._task_dir, b"".join(lines))
-        except OSError:
-            self.unwritten += len(lines)
 
 
 class TripwireWatch:

@@ -7,9 +7,9 @@ from msgspec import Struct, field
 
 from fleet.config import Config
 from fleet.home import Home
+from fleet.home.looked_at import is_looked_at
 from fleet.runs import follow_ups
 from fleet.runs.agent_claim import AgentClaim
-from fleet.runs.questions.looked_at import is_looked_at
 from fleet.runs.run_directory import Run
 from fleet.schemas import Task
 from fleet.spool.request_files import AgentRequest, Answer

@@ -30,7 +30,8 @@ from fleet.supervisor.assignments import (
     stop_assignment,
 )
 from fleet.supervisor.finish_run import give_up
-from fleet.supervisor.state import SHORT, SupervisorState
+from fleet.supervisor.machine.resource_backoff import SHORT
+from fleet.supervisor.state import SupervisorState
 
 #: The longest pause between two looks, in seconds.
 _LONGEST_PAUSE = 1.0

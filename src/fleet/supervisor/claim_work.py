@@ -4,9 +4,10 @@ import heapq
 import time
 from datetime import datetime
 
-from fleet.home.status_file import paused, room
+from fleet.home.status_file import paused
 from fleet.schemas import Lease, Task
 from fleet.supervisor.capacity import waits_for_person
+from fleet.supervisor.machine.disk_reserve import room
 from fleet.supervisor.state import SupervisorState
 
 #: A task may become ready without an event: the queue is asked again this often anyway. Each

@@ -50,9 +50,9 @@ from fleet.supervisor.active.message_receipts import note_messages, note_undeliv
 from fleet.supervisor.assignments import Assignment, Finishing, Inspecting, Sending
 from fleet.supervisor.capacity import has_other_seat
 from fleet.supervisor.hosts.share_limits import tell_circuit
+from fleet.supervisor.machine.resource_backoff import SHORT
 from fleet.supervisor.queue_io.plan_epics import close_epics, mark_end
 from fleet.supervisor.state import (
-    SHORT,
     AccountFreed,
     QueueChanged,
     SupervisorState,

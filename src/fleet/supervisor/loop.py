@@ -15,7 +15,7 @@ from fleet.config import Config
 from fleet.errors import ConfigError
 from fleet.files import seals
 from fleet.files.safe_read import stamp_of
-from fleet.home import Home, disk_reserve, owner_file
+from fleet.home import Home, owner_file
 from fleet.home.journal import Log
 from fleet.home.status_file import SupervisorStatus, paused, write_status
 from fleet.processes.not_dumpable import refuse_dumps
@@ -34,6 +34,7 @@ from fleet.supervisor.dispatcher import Dispatcher
 from fleet.supervisor.finish_run import go_on_if_answered
 from fleet.supervisor.hosts.take_part import keep_part, make_heartbeat, take_part
 from fleet.supervisor.lander import Lander
+from fleet.supervisor.machine import disk_reserve
 from fleet.supervisor.queue_io.fire_schedules import ScheduleClock
 from fleet.supervisor.queue_io.keep_leases import LeaseKeeper
 from fleet.supervisor.queue_io.plan_epics import close_left_epics

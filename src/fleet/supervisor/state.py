@@ -1,7 +1,5 @@
 """What the parts of one supervisor share: settings, the tasks in hand, the ways to the outside."""
 
-import errno
-import time
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime
@@ -17,6 +15,7 @@ from fleet.supervisor.active.assign_account import AccountAssigner
 from fleet.supervisor.active.budget_meter import BudgetMeter
 from fleet.supervisor.assignments import Assignments
 from fleet.supervisor.hosts.no_hosts import NoHosts
+from fleet.supervisor.machine.resource_backoff import ResourceBackoff
 from fleet.supervisor.queue_io.queue_requests import QueueRequests
 from fleet.supervisor.worker_pool import WorkerPool
 
@@ -28,14 +27,6 @@ if TYPE_CHECKING:
 
 #: How many runs are inspected at once.
 _INSPECTIONS = 64
-#: Nothing is started for this long on a machine that is short of disk, memory or processes, doubled
-#: each time up to the longest, in seconds.
-PAUSE, LONGEST = 1.0, 60.0
-#: Errors of a machine that is short of something, for which no task is to blame.
-SHORT = frozenset(
-    {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EIO}
-    | {errno.EROFS}
-)
 
 
 class QueueChanged(Struct, frozen=True):
@@ -67,36 +58,6 @@ class LandingEnded(Struct, frozen=True):
 
 
 Happening = QueueChanged | TaskSettled | AccountFreed | LandingEnded
-
-
-class ResourceBackoff:
-    """How long no run is started, and why; no task is to blame for it."""
-
-    def __init__(self, log: Log) -> None:
-        self._log = log
-        #: What the machine is short of; empty if of nothing.
-        self.why = ""
-        #: Until when nothing is started, on the monotonic clock, and how long the next pause is.
-        self.until = 0.0
-        self.pause = PAUSE
-
-    @property
-    def active(self) -> bool:
-        return time.monotonic() < self.until
-
-    def begin(self, why: str) -> None:
-        """Start nothing for a while, longer each time."""
-        if not self.why:
-            self._log.say("short", f"nothing new is started for now: {why}")
-        self.why = why
-        self.until = time.monotonic() + self.pause
-        self.pause = min(self.pause * 2, LONGEST)
-
-    def end(self) -> None:
-        """The last start went well."""
-        if self.why:
-            self._log.say("enough", "runs are started again")
-        self.why, self.pause = "", PAUSE
 
 
 class SupervisorState:

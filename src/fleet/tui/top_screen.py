@@ -10,8 +10,8 @@ from textual.app import App, ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from fleet.control import Control
-from fleet.control.notify.looking import note_look
 from fleet.control.view.now import Now, TaskRow
+from fleet.home.looked_at import note_look
 from fleet.tui.home_threads import HomeThread, Job, NowThread, ScreenPost, Unread
 from fleet.tui.key_table import keys_line
 from fleet.tui.line_view import LineView
@@ -108,7 +108,7 @@ class TopScreen(App[None]):
     def _note_look(self) -> None:
         """What is on a screen that a person looks at is not told on a phone."""
         if self.app_focus:
-            self.ask("look", note_look, lambda _: None)
+            self.ask("look", lambda fleet: note_look(fleet.home), lambda _: None)
 
     # What was read.
 

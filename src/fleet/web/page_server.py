@@ -15,9 +15,9 @@ from starlette.types import ASGIApp
 
 from fleet.control import Control
 from fleet.control.acts.act_table import ActEnd, carry_out, find_act, shown_acts
-from fleet.control.notify.looking import note_look
 from fleet.control.page.session_store import PageSession, SessionStore
 from fleet.errors import BadInput
+from fleet.home.looked_at import note_look
 from fleet.web.answers import in_thread, json_answer, told
 from fleet.web.door import AllowedHosts
 from fleet.web.gate import METRICS, Gate, PeerRun, allows
@@ -128,7 +128,7 @@ class PageServer:
         """
         if not allows(_session(request), "answer"):
             return json_answer({"error": "this session may only view"}, 403)
-        await in_thread(lambda: note_look(self.reads.fleet()))
+        await in_thread(lambda: note_look(self.reads.fleet().home))
         return json_answer({"noted": True})
 
     async def _metrics(self, request: Request) -> Response:

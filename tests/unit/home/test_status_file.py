@@ -1,4 +1,4 @@
-"""The status file of a supervisor, and the room on its disk."""
+"""The status file of a supervisor."""
 
 from fleet.home import Home, status_file
 
@@ -11,10 +11,3 @@ def test_a_snapshot_is_read_back(tmp_path):
     assert status_file.read_status(home) == snapshot
     (tmp_path / status_file.FILE).write_text("{")
     assert status_file.read_status(home) == status_file.SupervisorStatus()
-
-
-def test_a_disk_below_the_floor_has_no_room(tmp_path, monkeypatch):
-    """What is left is for those that run."""
-    assert status_file.room(Home(tmp_path))
-    monkeypatch.setattr(status_file, "FLOOR", 1 << 62)
-    assert not status_file.room(Home(tmp_path))

@@ -15,8 +15,8 @@ from fleet.schemas import Blocked, RateLimit, Released, Stopped
 from fleet.settlement.settle_table import NEVER_STARTED
 from fleet.supervisor import adopt_runs
 from fleet.supervisor.assignments import Unknown
+from fleet.supervisor.machine.resource_backoff import PAUSE
 from fleet.supervisor.start import launch
-from fleet.supervisor.state import PAUSE
 from tests.builders import NOW, a_lease
 
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fleet.control.audit.audit_log import lines
-from fleet.control.notify.looking import is_looked_at
 from fleet.control.page.session_store import AT_ONCE
+from fleet.home.looked_at import is_looked_at
 from fleet.processes.process_identity import MARK
 from fleet.queue.protocol import Draft, Filter
 from tests.unit.web.conftest import Client
@@ -110,9 +110,9 @@ def test_a_look_at_the_page_is_noted(module_page, client):
     sent = {"Content_Type": "application/json"}
     viewer = module_page.client("view")
     assert viewer.ask("POST", "/api/v1/looking", body={}, **sent).status == 403
-    assert not is_looked_at(module_page.fleet, datetime.now(UTC))
+    assert not is_looked_at(module_page.fleet.home, datetime.now(UTC))
     assert client.ask("POST", "/api/v1/looking", body={}, **sent).status == 200
-    assert is_looked_at(module_page.fleet, datetime.now(UTC))
+    assert is_looked_at(module_page.fleet.home, datetime.now(UTC))
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from fleet.control.landing.waiting_list import UnlandedWork
 from fleet.errors import FleetError
 from fleet.git import repository
 from fleet.git.commit_words import message_of
-from fleet.git.land.fold import Candidate, Conflict, fold
+from fleet.git.land.fold import Candidate, fold
 from fleet.git.land.land_repository import LandRepository
+from fleet.git.land.merge_trees import TreeConflict
 from fleet.git.land.target import read_target
 from fleet.home import landing_json
 
@@ -83,12 +84,12 @@ def _group(
     for each in work:
         candidate = _candidate(fleet, each)
         alone = fold(land.git, target.line, candidate)
-        if isinstance(alone, Conflict):
+        if isinstance(alone, TreeConflict):
             found.append(FoldConflict(id=each.id, into=into, files=alone.files))
             continue
         for other, commit in fitting if pairs else [("others", onto)]:
             both = fold(land.git, commit, candidate)
-            if isinstance(both, Conflict):
+            if isinstance(both, TreeConflict):
                 found.append(FoldConflict(id=each.id, other=other, into=into, files=both.files))
             elif not pairs:
                 onto = both.commit

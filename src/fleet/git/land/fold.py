@@ -37,20 +37,7 @@ class Folded(Struct, frozen=True, kw_only=True):
     parents: tuple[str, ...]
 
 
-class Conflict(Struct, frozen=True, kw_only=True):
-    """Line and candidate contradict each other."""
-
-    #: Names as a person reads them.
-    files: tuple[str, ...]
-    #: What git says about it.
-    text: str
-    #: The tree of both sides with conflict markers; empty if git made none.
-    tree: str = ""
-    #: The commit of the candidate at which it came up; empty if it is about the whole.
-    at_commit: str = ""
-
-
-def fold(git: Git, onto: str, candidate: Candidate) -> Folded | Conflict:
+def fold(git: Git, onto: str, candidate: Candidate) -> Folded | TreeConflict:
     """Fold a candidate onto a commit of the line. `git` is that of a LandRepository. Raises
     GitFailed if an object is missing, the disk is full, or the time is over.
     """
@@ -63,7 +50,7 @@ def fold(git: Git, onto: str, candidate: Candidate) -> Folded | Conflict:
         return _rebased(by, onto, candidate)
     merged = merge_commits(git, onto, candidate.commit, base)
     if isinstance(merged, TreeConflict):
-        return _conflict(merged)
+        return merged
     parents = (onto, candidate.commit) if candidate.how == "merge" else (onto,)
     return by.commit(merged, parents, candidate.message)
 
@@ -90,12 +77,10 @@ class _Maker:
         return Folded(commit=commit, tree=tree, parents=parents)
 
 
-def _rebased(by: _Maker, onto: str, candidate: Candidate) -> Folded | Conflict:
+def _rebased(by: _Maker, onto: str, candidate: Candidate) -> Folded | TreeConflict:
     """The commits of the candidate one by one on the line, each marked with the task. None is left
     out, even one that changes nothing any more. A merge, and all below, becomes one commit: the
-    parts may conflict with what the merge resolved. None is left out, even if it changes nothing
-    any more. A merge, and all below it, becomes one commit: its parts may conflict with what the
-    merge resolved.
+    parts may conflict with what the merge resolved.
     """
     git = by.git
     merge, chain = _chain(git, onto, candidate.commit)
@@ -104,7 +89,7 @@ def _rebased(by: _Maker, onto: str, candidate: Candidate) -> Folded | Conflict:
     if merge:
         merged = merge_commits(git, onto, merge)
         if isinstance(merged, TreeConflict):
-            return _conflict(merged, merge)
+            return merged
         head = by.commit(merged, (onto,), _with_parts(git, onto, merge, candidate))
     for commit in chain:
         facts = read_commit(git, commit)
@@ -115,7 +100,7 @@ def _rebased(by: _Maker, onto: str, candidate: Candidate) -> Folded | Conflict:
         base = read_commit(git, facts.parents[0]).tree
         tree = merge_over(git, base, head.tree, facts.tree)
         if isinstance(tree, TreeConflict):
-            return _conflict(tree, commit)
+            return tree
         head = by.commit(tree, (head.commit,), message, facts)
     return head
 
@@ -145,7 +130,3 @@ def _with_parts(git: Git, onto: str, merge: str, candidate: Candidate) -> str | 
         return candidate.message
     subject = candidate.message.partition("\n")[0]  # the trailer is the last paragraph again
     return marked("\n".join([subject, "", "Holds:", *parts]).encode(), candidate.task_id)
-
-
-def _conflict(found: TreeConflict, at: str = "") -> Conflict:
-    return Conflict(files=found.files, text=found.text, tree=found.tree, at_commit=at)

@@ -7,7 +7,8 @@ from msgspec import Struct
 from fleet.git.commit_words import TRAILER, Author, merge_message_of, message_of, title_in
 from fleet.git.git_command import Git
 from fleet.git.land.commit_object import read_commit
-from fleet.git.land.fold import Candidate, Conflict, fold
+from fleet.git.land.fold import Candidate, fold
+from fleet.git.land.merge_trees import TreeConflict
 from fleet.git.land.target import Target
 from fleet.git.refs import commit_of, is_ancestor
 from fleet.git.repository import shown
@@ -27,7 +28,7 @@ class FoldedGroup(Struct, frozen=True, kw_only=True):
     #: The value that the line may take, and those whose work is in it.
     train: Train
     #: Those that conflict with the line, by task.
-    conflicts: dict[str, Conflict]
+    conflicts: dict[str, TreeConflict]
 
 
 def fold_group(
@@ -37,12 +38,12 @@ def fold_group(
     author: Author,
     *,
     remote: str = "",
-) -> FoldedGroup | Conflict:
+) -> FoldedGroup | TreeConflict:
     """Fold a group onto the line. A candidate that conflicts is left out; where another of the
     group has to do with it, it is for a later train: that other one may fail, or land first.
 
     A branch that a person moved beside its line is merged first, and so is the commit of its
-    remote branch; a Conflict if that cannot be. Raises GitFailed.
+    remote branch; a TreeConflict if that cannot be. Raises GitFailed.
     """
     onto = target.line
     for commit, what in ((target.beside, "what landed ahead of it"), (remote, "its remote")):
@@ -52,11 +53,11 @@ def fold_group(
             message = f"Merge {target.branch} with {what}\n"
             theirs = Candidate(task_id="", commit=commit, message=message, author=author)
             both = fold(git, onto, theirs)
-            if isinstance(both, Conflict):
+            if isinstance(both, TreeConflict):
                 return both
             onto = both.commit
     start, members = onto, list[Member]()
-    conflicts: dict[str, Conflict] = {}
+    conflicts: dict[str, TreeConflict] = {}
     for work in group:
         words = merge_message_of if work.landing.how == "merge" else message_of
         candidate = Candidate(
@@ -67,7 +68,7 @@ def fold_group(
             author=author,
         )
         made = fold(git, onto, candidate)
-        if isinstance(made, Conflict):
+        if isinstance(made, TreeConflict):
             if not members or not changed_files(git, start, onto).intersection(made.files):
                 conflicts[work.task_id] = made
             continue

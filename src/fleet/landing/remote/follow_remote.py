@@ -6,8 +6,8 @@ from msgspec import structs
 
 from fleet.errors import FleetError
 from fleet.git.commit_words import author_in
-from fleet.git.land.fold import Conflict
 from fleet.git.land.land_repository import LandRepository
+from fleet.git.land.merge_trees import TreeConflict
 from fleet.git.land.move_line import Held, Moved, move
 from fleet.git.land.target import read_target
 from fleet.git.refs import commit_of, is_ancestor
@@ -42,7 +42,7 @@ class RemoteFollower:
             if is_ancestor(land.git, commit, target.line):
                 return ""
             made = fold_group(land.git, target, (), author_in(at.repo), remote=commit)
-            if isinstance(made, Conflict):
+            if isinstance(made, TreeConflict):
                 return train_words.remote_conflicts(made, at.branch, at.repo.root)
             train = made.train
             if train.new != commit:

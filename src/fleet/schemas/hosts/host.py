@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Literal
 
 from msgspec import Struct
 
 HostState = Literal["up", "draining", "gone"]
-HOST_STATES: tuple[HostState, ...] = get_args(HostState)
 
 
 class Offer(Struct, frozen=True, kw_only=True):

@@ -30,7 +30,8 @@ from fleet.supervisor.assignments import (
     Unknown,
     stop_assignment,
 )
-from fleet.supervisor.state import SHORT, SupervisorState
+from fleet.supervisor.machine.resource_backoff import SHORT
+from fleet.supervisor.state import SupervisorState
 
 #: A run that could not be finished (a full disk) is tried again after so many seconds.
 TRY_AGAIN = 1.0

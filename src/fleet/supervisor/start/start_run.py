@@ -25,10 +25,11 @@ from fleet.settlement.settle_table import stopped
 from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.assignments import Active, Assignment, Preparing, Ready
 from fleet.supervisor.finish_run import settle
+from fleet.supervisor.machine.resource_backoff import SHORT
 from fleet.supervisor.start.agent_bin import AgentPrograms
 from fleet.supervisor.start.launch import launch, make_ready, moved, placed
 from fleet.supervisor.start.workspace import NoRoom, Prepared, Unprepared, order_of, prepare
-from fleet.supervisor.state import SHORT, SupervisorState
+from fleet.supervisor.state import SupervisorState
 
 #: When a task looks again for an account whose secret could not be had, and for room on the disk.
 _TROUBLE = timedelta(minutes=1)

@@ -4,7 +4,8 @@ import subprocess
 
 import pytest
 
-from fleet.git.land.fold import Conflict, Folded, fold
+from fleet.git.land.fold import Folded, fold
+from fleet.git.land.merge_trees import TreeConflict
 from tests.repos import ENV
 from tests.unit.git.land.conftest import candidate, side
 
@@ -72,7 +73,7 @@ def test_a_conflict_names_its_files(repo, land, how):
     work = side(repo, a="mine\n", b="new\n")
     line = repo.commit("line", a="theirs\n")
     found = fold(land.git, line, candidate(work, how))
-    assert isinstance(found, Conflict)
+    assert isinstance(found, TreeConflict)
     assert found.files == ("a",)
     assert "CONFLICT (content): Merge conflict in a" in found.text
     assert "<<<<<<<" in in_own(land, "show", f"{found.tree}:a")

@@ -13,9 +13,10 @@ from fleet.errors import FleetError
 from fleet.git import repository
 from fleet.git.git_command import GitFailed
 from fleet.git.land import land_repository
-from fleet.git.land.fold import Conflict, Folded, fold
+from fleet.git.land.fold import Folded, fold
 from fleet.git.land.land_repository import LandRepository, is_new_enough
 from fleet.git.land.landed_proof import prove_landed
+from fleet.git.land.merge_trees import TreeConflict
 from fleet.git.land.move_line import Moved, move
 from fleet.git.land.target import read_target
 from tests.repos import ENV, Repo
@@ -142,7 +143,7 @@ def test_submodules_are_folded_as_git_does(repo, land, how):
     assert f"160000 commit {'2' * 40}" in land.git.line("ls-tree", done.commit, "sub")
     with_submodule(repo, entry[2])
     found = on_main(repo, land, work, how)
-    assert isinstance(found, Conflict)
+    assert isinstance(found, TreeConflict)
     assert found.files == ("sub",)
 
 
@@ -204,7 +205,7 @@ def test_a_link_against_a_directory_is_a_conflict(repo, land):
     made = side_with(repo, work)
     repo.commit("line", place__file="in a directory\n")
     found = on_main(repo, land, made)
-    assert isinstance(found, Conflict)
+    assert isinstance(found, TreeConflict)
     assert any(name.startswith("place") for name in found.files)
 
 
@@ -257,7 +258,7 @@ def test_a_shallow_repository_lands_what_its_history_reaches(repo, tmp_path):
     assert isinstance(move(land, read_target(land, "main"), done.commit, why="land"), Moved)
     assert shallow.git("fsck", "--connectivity-only", "--no-dangling") == ""
     found = on_main(shallow, land, shallow.git("rev-parse", "origin/old"))
-    assert isinstance(found, Conflict)
+    assert isinstance(found, TreeConflict)
     assert "no commit in common" in found.text
 
 

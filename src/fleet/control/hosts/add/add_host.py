@@ -52,7 +52,6 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     home: str
     #: It is of the same kind as this one: what is installed here runs there.
     same_kind: bool
-    systemd: bool
     #: A home is there already, on this queue.
     has_home: bool
 
@@ -96,7 +95,6 @@ def look(fleet: Control, to: Destination, plan: HostPlan) -> HostFacts:
         git=found["git"],
         home=found["home"],
         same_kind=found["tag"] == setup_there.own_tag(),
-        systemd=found["systemd"],
         has_home=bool(there),
     )
 

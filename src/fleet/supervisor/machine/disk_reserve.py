@@ -8,10 +8,17 @@ import os
 from contextlib import suppress
 
 from fleet.home import Home
-from fleet.home.status_file import room
 
 FILE = "reserve"
 _SIZE = 4 << 20
+#: Below this much free disk no run is started: the running ones need the rest.
+FLOOR = 100 << 20
+
+
+def room(home: Home) -> bool:
+    """The home's disk has room for one more run."""
+    about = os.statvfs(home.path)
+    return about.f_bavail * about.f_frsize >= FLOOR
 
 
 def set_aside(home: Home) -> None:

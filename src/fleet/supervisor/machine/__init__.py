@@ -1,0 +1,1 @@
+"""What the machine is short of: disk, memory, processes."""
