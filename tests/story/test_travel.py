@@ -179,6 +179,21 @@ def test_what_is_not_committed_travels_only_if_that_is_wanted(hosts):
     assert alpha.bare.git("show", f"refs/fleet/{task_id}/1:copy") == "not committed"
 
 
+@only_slow
+@pytest.mark.parametrize("ran_on", ["alpha", "beta"])
+def test_changes_are_there_on_every_host_wherever_the_branch_stands(hosts, ran_on):
+    """Also where work is pushed, and on the host with the directory."""
+    alpha, beta = hosts
+    alpha.does("config", "set", "land_to=push")
+    alpha.repo.put("draft", "not committed\n")
+    task_id, _ = create(alpha, "--with-changes")
+    host = {"alpha": alpha, "beta": beta}[ran_on]
+    host.script(task_id, "cat draft > copy && " + COMMITTED.format(name="more"))
+    host.supervise("--until-idle")
+    host.until_status(task_id, "closed")
+    assert alpha.bare.git("show", "main:copy") == "not committed"
+
+
 def test_with_push_the_host_that_ran_it_lands_it(hosts):
     """The branch is on the remote, so no other host is needed for it."""
     alpha, beta = hosts

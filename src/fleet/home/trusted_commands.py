@@ -20,6 +20,8 @@ from fleet.home.task_json import recorded_settings
 from fleet.schemas import Settings, Task
 
 FILE = "trusted.json"
+#: Why a host declines a task, as every host shows it.
+UNTRUSTED_THERE = "its verify command is not trusted there; look at it, then run on that host"
 
 
 class TrustedCommands(Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 import errno
 import select
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -153,6 +154,25 @@ def test_what_cannot_be_prepared_is_blocked_unless_the_machine_is_to_blame(
     settled = queue.settled["fleet-1"]
     assert isinstance(settled, Released if held else Blocked)
     assert held or str(getattr(answer, "message", "Permission denied")) in settled.note
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [FleetError("its set-up failed"), OSError(errno.EACCES, "Permission denied", "worktrees")],
+)
+def test_what_one_host_cannot_prepare_is_left_to_other_hosts(
+    dispatcher, pool, repo, queue, slow, answer
+):
+    """The fault may be this machine's: the host declines the task, and nothing is blocked."""
+    slow.answer = Unprepared(answer)
+    dispatcher.state.assignments.take(a_lease(cwd=str(repo.root)))
+    dispatcher.start_claimed()
+    dispatcher.state.heartbeat = SimpleNamespace(is_shared=True)
+    slow.go_on.set()
+    deliver(pool)
+    settled = queue.settled["fleet-1"]
+    assert isinstance(settled, Released)
+    assert str(getattr(answer, "message", "Permission denied")) in settled.declined
 
 
 def test_fleets_own_home_is_never_looked_at_as_a_project(home):

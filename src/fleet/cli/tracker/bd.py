@@ -218,8 +218,8 @@ def _tell(created: Iterable[tuple[str, str]], settings: Settings) -> None:
 
 def _push_changes(fleet: Control, tasks: Iterable[Task], code: "PlacedCode") -> "PlacedCode":
     """Let tasks begin from the directory's files as they are; without that they stay here."""
-    if code.stays and not code.waits_for_push:
-        return code
+    if code.stays:
+        return code  # whatever is not committed, the code cannot travel
     from fleet.control.queue.place_code import PlacedCode, push_changes
 
     whys = [why for task in tasks if (why := push_changes(fleet, task, code.settings))]
@@ -228,14 +228,17 @@ def _push_changes(fleet: Control, tasks: Iterable[Task], code: "PlacedCode") -> 
 
 def _tell_code(code: "PlacedCode") -> None:
     """Say on a shared queue what keeps a task on this host, or what other hosts do not get."""
-    if code.stays:
-        text = f"it runs on this host only: {one_line(code.stays)}"
+    host, cwd = code.settings.host, code.settings.cwd
+    if code.stays and host:
+        text = f"host {host} runs it in {cwd} as that is there: {code.stays}"
+    elif code.stays:
+        text = f"it runs on this host only: {code.stays}"
     elif code.left:
         files = "1 file is" if code.left == 1 else f"{code.left} files are"
         text = f"{files} not committed, and other hosts do not get that: commit, or --with-changes"
     else:
         return
-    print(folded(text), file=sys.stderr)
+    print(folded(one_line(text)), file=sys.stderr)
 
 
 def _tell_unchecked(fleet: Control, settings: Settings) -> None:

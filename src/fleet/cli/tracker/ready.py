@@ -50,7 +50,8 @@ def waits_for(fleet: Control, task: Task, cwd: str) -> str:
 
         if why := no_host_fits(fleet, task):
             return f"waits: {why}"
-    elif cwd.startswith("/") and not Path(cwd).is_dir():
+        return ""
+    if cwd.startswith("/") and not Path(cwd).is_dir():
         return f"cannot run: its directory is gone; fleet bd update {task.id} --cwd DIR"
     return f"waits: {waits_text(task.id)}" if untrusted(fleet.home, task) else ""
 

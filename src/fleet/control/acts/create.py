@@ -70,7 +70,7 @@ def create(fleet: Control, wish: CreateWish, *, env: Mapping[str, str] = os.envi
         )
     )
     task_json.write(fleet.home, made.id, settings)
-    if code.waits_for_push:
+    if settings.repository is not None and settings.repository.changes:
         push_changes(fleet, made, settings)  # where that fails the task stays on this host
     return made
 

@@ -7,7 +7,15 @@ from fleet.control import Control
 from fleet.control.hosts.hosts_now import state_of
 from fleet.queue.sql.hosts import host_table
 from fleet.schemas import Decline, Host, Task
-from fleet.schemas.hosts.host_needs import missing_needs, needs_of, repository_of
+from fleet.schemas.hosts.host_needs import (
+    PUSHED_CHANGES,
+    missing_needs,
+    needs_of,
+    repository_of,
+)
+
+#: How the commands begin after which a host is asked again.
+_TRUST = "fleet trust"
 
 
 def no_host_fits(fleet: Control, task: Task) -> str:
@@ -21,7 +29,9 @@ def no_host_fits(fleet: Control, task: Task) -> str:
     known = host_table.hosts(queue)
     up = [host for host in known if state_of(host, now) == "up"]
     declines = host_table.declines_of(queue, task.id)
-    return waits_for_host(settings, up, known, declines)
+    why = waits_for_host(settings, up, known, declines)
+    asks = declines and why and _TRUST not in why  # which asks the host again by itself
+    return f"{why}. Once that is mended: fleet retry {task.id}" if asks else why
 
 
 def waits_for_host(
@@ -35,6 +45,8 @@ def waits_for_host(
     declined = {each.host: each.why for each in declines}
     reachable = [host for host in up if not url or url not in host.unreachable]
     fitting = [host for host in reachable if not missing_needs(needs, host.offer)]
+    if PUSHED_CHANGES in needs:
+        return "its changes (--with-changes) are not pushed yet"
     if any(host.id not in declined for host in fitting):
         return ""
     if fitting:
@@ -48,15 +60,14 @@ def waits_for_host(
 
 
 def _lacking(needs: Sequence[str], up: Sequence[Host], known: Sequence[Host]) -> str:
-    """Each need that keeps hosts away, and which hosts that are up meet the need."""
-    words: list[str] = []
-    for need in needs:
-        having = [host.name for host in up if need in host.offer.has]
-        if len(having) == len(up):
-            continue
-        some = ", ".join(having) or "none up"
-        words.append(f"needs {_need_text(need, known)}; hosts with it: {some}")
-    return "; ".join(words)
+    """The needs that no host which is up meets; where each is met by some, which hosts have it."""
+    having = {need: [host.name for host in up if need in host.offer.has] for need in needs}
+    unmet = [need for need, names in having.items() if not names]
+    partly = [need for need, names in having.items() if len(names) < len(up)]
+    return "; ".join(
+        f"needs {_need_text(need, known)}; hosts with it: {', '.join(having[need]) or 'none up'}"
+        for need in unmet or partly
+    )
 
 
 def _need_text(need: str, known: Sequence[Host]) -> str:

@@ -4,12 +4,13 @@ it.
 
 import os
 import time
+from typing import Literal
 
 import msgspec
 from msgspec import Struct, structs
 
 from fleet.control import Control
-from fleet.errors import FleetError
+from fleet.errors import BadInput, FleetError
 from fleet.git import tree_snapshot
 from fleet.git.commit_words import author_in, commit_tree, message_of
 from fleet.git.git_command import Git, GitFailed
@@ -18,7 +19,9 @@ from fleet.git.mirror.result_refs import BASE, ResultPushed, push_result
 from fleet.git.own.own_repository import own_repository
 from fleet.git.remote.trusted_remotes import is_trusted_address
 from fleet.home import owner_file, task_json
+from fleet.home.task_json import settings_of
 from fleet.home.task_policy import policy_of
+from fleet.runs.run_directory import latest_run
 from fleet.schemas import Settings, Task
 from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.schemas.policy import LandRules
@@ -34,8 +37,6 @@ class PlacedCode(Struct, frozen=True, kw_only=True):
     settings: Settings
     #: Why the task stays on this host; empty: it may run elsewhere, or the queue is not shared.
     stays: str = ""
-    #: That is only since what is not committed has to be pushed first.
-    waits_for_push: bool = False
     #: How many files are not committed, which other hosts do not get.
     left: int = 0
 
@@ -49,6 +50,11 @@ def place_code(fleet: Control, settings: Settings, *, with_changes: bool = False
     rules = policy_of(fleet.config, settings, cwd).policy
     source = code_source(cwd, _address(fleet, cwd))
     if not fleet.is_shared:
+        if with_changes:
+            raise BadInput(
+                "--with-changes is for a queue that hosts share",
+                hint="Here a task begins from what is committed: git commit.",
+            )
         if source is None or not source.url or not source.commit:
             return PlacedCode(settings=settings)
         return PlacedCode(settings=_recorded(settings, source, source.commit, rules.land))
@@ -58,14 +64,28 @@ def place_code(fleet: Control, settings: Settings, *, with_changes: bool = False
     assert source is not None
     left = _uncommitted(fleet, source)
     if with_changes:
-        why = "what is not committed could not be pushed"
-        return PlacedCode(settings=settings, stays=why, waits_for_push=True)
+        return PlacedCode(settings=_recorded(settings, source, "", rules.land, changes="awaited"))
     if not _is_known_there(source):
         return PlacedCode(settings=settings, stays=_unpushed(source), left=left)
     return PlacedCode(settings=_recorded(settings, source, source.commit, rules.land), left=left)
 
 
-def why_it_stays(fleet: Control, settings: Settings) -> str:
+def place_again(fleet: Control, task: Task) -> None:
+    """Record anew where the code of a task comes from that is bound to this host and has not run:
+    meanwhile its commit may have been pushed, or the address confirmed.
+    """
+    settings = settings_of(fleet.home, task)
+    known = settings.repository
+    bound = fleet.is_shared and settings.made_on == owner_file.read(fleet.home)
+    if not bound or latest_run(fleet.home.task(task.id)) is not None:
+        return
+    if known is not None and known.changes == "awaited":
+        push_changes(fleet, task, settings)
+    elif known is None and (placed := place_code(fleet, settings).settings).repository:
+        _store(fleet, task, placed)
+
+
+def why_it_stays(fleet: Control, task_id: str, settings: Settings) -> str:
     """Why a task of this host's directory runs on no other host, as things are now."""
     cwd = settings.cwd or ""
     rules = policy_of(fleet.config, settings, cwd).policy
@@ -73,14 +93,20 @@ def why_it_stays(fleet: Control, settings: Settings) -> str:
     why = _why_bound(fleet, source, cwd, isolated=rules.isolation != "none")
     if not why and source is not None and not _is_known_there(source):
         why = _unpushed(source)
-    return why or "so it was when the task was made"
+    return why or f"so it was when the task was made; to let it travel: fleet retry {task_id}"
 
 
 def push_changes(fleet: Control, task: Task, settings: Settings) -> str:
     """Push the directory's files as they are, committed or not, and let the task begin from there.
 
-    Returns why that could not be done, or nothing.
+    Returns why that could not be done, and lets the task run on this host alone then; or nothing.
     """
+    if why := _push_snapshot(fleet, task, settings):
+        _store(fleet, task, structs.replace(settings, repository=None))
+    return why
+
+
+def _push_snapshot(fleet: Control, task: Task, settings: Settings) -> str:
     cwd = settings.cwd or ""
     source = code_source(cwd, _address(fleet, cwd))
     if source is None:
@@ -93,10 +119,13 @@ def push_changes(fleet: Control, task: Task, settings: Settings) -> str:
     if not isinstance(answer, ResultPushed):
         return str(getattr(answer, "why", "the repository did not take it"))
     rules = policy_of(fleet.config, settings, cwd).policy
-    moved = _recorded(settings, source, commit, rules.land)
-    fleet.queue.add_metadata(task.id, {"fleet": msgspec.to_builtins(moved)})
-    task_json.write(fleet.home, task.id, moved)
+    _store(fleet, task, _recorded(settings, source, commit, rules.land, changes="pushed"))
     return ""
+
+
+def _store(fleet: Control, task: Task, settings: Settings) -> None:
+    fleet.queue.add_metadata(task.id, {"fleet": msgspec.to_builtins(settings)})
+    task_json.write(fleet.home, task.id, settings)
 
 
 def _address(fleet: Control, cwd: str) -> str:
@@ -108,7 +137,14 @@ def _address(fleet: Control, cwd: str) -> str:
     return "" if named == _ORIGIN else named
 
 
-def _recorded(settings: Settings, source: CodeSource, commit: str, land: LandRules) -> Settings:
+def _recorded(
+    settings: Settings,
+    source: CodeSource,
+    commit: str,
+    land: LandRules,
+    *,
+    changes: Literal["", "awaited", "pushed"] = "",
+) -> Settings:
     origin = CodeOrigin(
         url=source.url,
         commit=commit,
@@ -116,6 +152,7 @@ def _recorded(settings: Settings, source: CodeSource, commit: str, land: LandRul
         land=land.mode,
         land_to=land.to,
         into=land.into,
+        changes=changes,
     )
     return structs.replace(settings, repository=origin)
 

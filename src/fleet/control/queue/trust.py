@@ -12,9 +12,11 @@ from msgspec import Struct
 from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.errors import BadInput, NotFound
+from fleet.home import owner_file
 from fleet.home.task_json import recorded_settings
 from fleet.home.trusted_commands import trust, untrusted
 from fleet.queue.protocol import Filter
+from fleet.queue.sql.hosts.host_table import ask_again
 from fleet.schemas import Settings, Task
 
 
@@ -51,6 +53,8 @@ def trust_tasks(
     tasks = [task for word in words if _is_foreign(fleet, task := fleet.get(word))]
     found = [_foreign(fleet, task) for task in tasks]
     trust(fleet.home, [recorded_settings(task) for task in tasks], now)
+    if tasks and fleet.is_shared:
+        ask_again(fleet.tracker, owner_file.read_or_make(fleet.home))
     for task in tasks:
         if task.status == "open" and task.not_before is not None:
             fleet.queue.reopen_task(task, by=actor(env))

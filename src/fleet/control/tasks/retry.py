@@ -45,6 +45,10 @@ def retry(
         own = structs.replace(settings_of(fleet.home, task), budget=budget)
         task_json.write(fleet.home, task.id, own)
         store_settings(fleet, task, own)
+    if fleet.is_shared:
+        from fleet.control.queue.place_code import place_again  # frequent commands load no git
+
+        place_again(fleet, task)
     forgive(fleet.home.task(task.id))
     if (fleet.home.task(task.id) / FORGIVEN).exists():
         store_task_file(fleet, task, FORGIVEN)

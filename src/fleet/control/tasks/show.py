@@ -123,7 +123,7 @@ def where_code_is(fleet: Control, task: Task) -> str:
     name = runs_elsewhere(fleet, task.id).names.get(settings.made_on, settings.made_on)
     if settings.made_on != owner_file.read(fleet.home):
         return f"bound to host {name}: only there is its directory"
-    return f"bound to this host ({name}): {why_it_stays(fleet, settings)}"
+    return f"bound to this host ({name}): {why_it_stays(fleet, task.id, settings)}"
 
 
 def where_it_lands(place: Place) -> str:
@@ -184,13 +184,13 @@ def _attempts(task: Task, task_dir: Path, last_run: tuple[int, Ending] | None) -
 
 
 def _waits_for(fleet: Control, task: Task, now: datetime) -> str:
-    if task.status == "open" and untrusted(fleet.home, task):
-        return waits_text(task.id)
     if task.status == "open" and fleet.config.shares_queue:
         from fleet.control.hosts.no_host_fits import no_host_fits
 
         if why := no_host_fits(fleet, task):
             return why
+    elif task.status == "open" and untrusted(fleet.home, task):
+        return waits_text(task.id)
     if task.not_before is None:
         return ""
     from fleet.control.tasks.why_waiting import waits_for

@@ -1,5 +1,7 @@
 """Where a task's code comes from on hosts that lack its directory."""
 
+from typing import Literal
+
 from msgspec import Struct
 
 from fleet.schemas.policy import LandMode, LandTo
@@ -19,6 +21,9 @@ class CodeOrigin(Struct, frozen=True, kw_only=True, omit_defaults=True):
     land: LandMode = "off"
     land_to: LandTo = "branch"
     into: str = ""
+    #: What was not committed when the task was made: no host begins before it is pushed, and then
+    #: every host begins at the commit that holds it, wherever the branch stands.
+    changes: Literal["", "awaited", "pushed"] = ""
 
     @property
     def lands_at_maker(self) -> bool:

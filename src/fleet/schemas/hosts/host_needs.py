@@ -12,6 +12,8 @@ from typing import Any, cast
 from fleet.errors import BadInput
 from fleet.schemas.hosts.host import Offer
 
+#: What no host has: a task needs it for as long as its changes are not pushed.
+PUSHED_CHANGES = "changes:pushed"
 #: How a need of a task begins that is one of its host: `--needs host:gpu`.
 HOST_NEED = "host:"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -25,6 +27,8 @@ def needs_of(own: Mapping[str, Any]) -> tuple[str, ...]:
         found.append(f"host:{host}")
     elif made_on and not repository_of(own):
         found.append(f"home:{made_on}")
+    if _origin(own).get("changes") == "awaited":
+        found.append(PUSHED_CHANGES)
     needs = own.get("needs")
     each = cast("list[Any]", needs) if isinstance(needs, list | tuple) else []
     found += [f"label:{label}" for need in each if (label := host_label(need))]
@@ -39,8 +43,12 @@ def host_label(need: object) -> str:
 
 def repository_of(own: Mapping[str, Any]) -> str:
     """The address that a task's code comes from; empty: only the host that made the task has it."""
+    return _text(_origin(own).get("url"))
+
+
+def _origin(own: Mapping[str, Any]) -> Mapping[str, Any]:
     found = own.get("repository")
-    return _text(cast("Mapping[str, Any]", found).get("url")) if isinstance(found, dict) else ""
+    return cast("Mapping[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def missing_needs(needs: tuple[str, ...], offer: Offer) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from fleet.errors import FleetError, NotHere
 from fleet.git.mirror.ensure_mirror import Unreached
 from fleet.home.status_file import paused
 from fleet.home.task_json import settings_of
-from fleet.home.trusted_commands import untrusted, waits_text
+from fleet.home.trusted_commands import UNTRUSTED_THERE, untrusted, waits_text
 from fleet.runs.outcome_history import history
 from fleet.schemas import Lease
 from fleet.schemas.decision import Decision, blocked, plain_text, released
@@ -40,7 +40,7 @@ _SOON, _UNREACHED = timedelta(seconds=15), timedelta(minutes=2)
 _TITLE = 60
 #: When a task looks again whether its commands and its coder's file are trusted by now; the
 #: command that trusts them wakes it.
-_TRUST, _SHARED_TRUST = timedelta(hours=1), timedelta(minutes=1)
+_TRUST = timedelta(hours=1)
 
 
 class RunStarter:
@@ -79,6 +79,8 @@ class RunStarter:
             if error.errno in SHORT:
                 self._state.backoff.begin(why)
                 settle(self._state, assignment, released(why))
+            elif self._state.heartbeat.is_shared:  # a fault of this machine's files
+                settle(self._state, assignment, released(f"not on this host: {why}", declined=why))
             else:
                 way = f"Move it away to go on. Then: fleet retry {assignment.task_id}"
                 settle(self._state, assignment, blocked(f"invalid: {why}. {way}"))
@@ -94,12 +96,14 @@ class RunStarter:
         """Begin a run, or have its directory made ready first. Raises FleetError."""
         task = assignment.lease.task
         if untrusted(self._state.home, task):
-            settle(self._state, assignment, self._wait_for_trust(waits_text(task.id)))
+            there = f"{UNTRUSTED_THERE}: fleet trust {task.id}"
+            settle(self._state, assignment, self._wait_for_trust(waits_text(task.id), there))
             return
         try:
             place = placed(self._state, task)
         except Untrusted as error:
-            settle(self._state, assignment, self._wait_for_trust(error.message), task_dir)
+            decision = self._wait_for_trust(error.message, error.message)
+            settle(self._state, assignment, decision, task_dir)
             return
         refusal = self._state.meter.refusal(task, place.ruled.policy, place.cwd)
         if refusal is not None:
@@ -112,13 +116,13 @@ class RunStarter:
         else:
             self._prepare(assignment, ready, task_dir)
 
-    def _wait_for_trust(self, why: str) -> Decision:
-        """A task whose commands or coder are not trusted here goes back: on a shared queue soon,
-        for a machine that trusts them.
+    def _wait_for_trust(self, why: str, there: str) -> Decision:
+        """A task whose commands or coder are not trusted here goes back: on a shared queue at once,
+        for a host that trusts them. `there` is the reason as other hosts show it.
         """
-        pause = _SHARED_TRUST if self._state.heartbeat.is_shared else _TRUST
-        again = self._state.now() + pause
-        return released(why, not_before=again)
+        if self._state.heartbeat.is_shared:
+            return released(why, declined=there)
+        return released(why, not_before=self._state.now() + _TRUST)
 
     def _ready(self, lease: Lease, place: Place, task_dir: Path) -> Ready | Wait:
         """Choose the account of a run, and put together what the run needs there."""
@@ -175,7 +179,7 @@ class RunStarter:
         self, ready: Ready, prepared: Prepared, assignment: Assignment, task_dir: Path
     ) -> None:
         if isinstance(prepared, Unprepared):
-            raise prepared.error
+            raise self._unprepared(prepared.error)
         if isinstance(prepared, NoRoom):
             until = self._state.now() + _NO_ROOM
             settle(self._state, assignment, released(prepared.why, not_before=until))
@@ -185,6 +189,12 @@ class RunStarter:
             settle(self._state, assignment, released("its preparation was left"), task_dir)
         else:
             self._launch(assignment, moved(self._state.home, ready, prepared), task_dir)
+
+    def _unprepared(self, error: FleetError | OSError) -> FleetError | OSError:
+        """What went wrong; on a shared queue it went wrong on this host, and may not on another."""
+        if not self._state.heartbeat.is_shared or isinstance(error, OSError):
+            return error
+        return NotHere(error.message, hint=error.hint)
 
     def _not_reached(self, assignment: Assignment, found: Unreached) -> None:
         """The code cannot be had here for now: the task goes back, and is not blocked for it."""

@@ -21,7 +21,7 @@ from fleet.git.checkout.shared_paths import share_with_clone
 from fleet.git.clone import clone_place, disk_use
 from fleet.git.clone.clone_objects import objects_of_clone
 from fleet.git.clone.ensure_clone import ensure_clone
-from fleet.git.mirror.ensure_mirror import Unreached, ensure_mirror
+from fleet.git.mirror.ensure_mirror import Unreached
 from fleet.git.run_baseline import INDEX, record_base
 from fleet.git.snapshot_retention import KEPT_RUNS, drop_snapshots
 from fleet.home import Home, clone_record
@@ -31,9 +31,9 @@ from fleet.schemas import Base, Policy
 from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.schemas.units import shown_size
 from fleet.supervisor.start.line_clone import line_for_clone
+from fleet.supervisor.start.reach_code import reach_code
 from fleet.supervisor.start.sent_back_clone import sent_back_clone
 from fleet.supervisor.start.setup_commands import set_up
-from fleet.travel.continue_work import continue_work
 
 #: Bytes below which a disk counts as full.
 _ROOM = 1 << 20
@@ -153,7 +153,13 @@ def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Prepare
         return NoRoom(why)
     begins_at = ""
     if order.origin is not None:
-        reached = _reach_code(order, order.origin)
+        reached = reach_code(
+            home,
+            task_id,
+            order.origin,
+            cwd="" if order.elsewhere else order.cwd,
+            title=order.title,
+        )
         if isinstance(reached, Unreached):
             return reached
         begins_at = reached
@@ -190,24 +196,6 @@ def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Prepare
         return Workspace(cwd=cwd, base=base)
     base = structs.replace(base, merge=back.merge)
     return Workspace(cwd=cwd, base=base, sent_back=back.words)
-
-
-def _reach_code(order: Order, origin: CodeOrigin) -> str | Unreached:
-    """Have the code here, with the work of the task's last run if that was on another host.
-
-    Returns the commit that a first clone begins at; empty: where its branch stands.
-    """
-    home, begins_at = order.home, ""
-    if order.elsewhere:
-        on_remote = origin.land != "off" and not origin.lands_at_maker
-        begins_at = "" if on_remote else origin.commit
-        found = ensure_mirror(home, origin.url, order.task_id, commit=begins_at)
-    else:
-        found = repository.find(order.cwd)
-    if found is None or isinstance(found, Unreached):
-        return found or ""
-    why = continue_work(home, order.task_id, found, origin.url, title=order.title)
-    return Unreached(why=why) if why else begins_at
 
 
 def _no_room(order: Order) -> str:
