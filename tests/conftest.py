@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 from itertools import islice
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tests.contract.postgres_server import (
     shared_database,
 )
 from tests.fake_keyring import FakeKeyring
+from tests.memory_files import SHARED_MEMORY, enough_memory
 
 __all__ = ["new_postgres_dsn", "postgres_dsn", "postgres_server", "shared_database"]
 
@@ -35,6 +37,11 @@ gc.disable()
 
 # bd lives for a moment each time: a fifth of it goes to collecting garbage unless we ask it not to.
 os.environ |= {"GOGC": "off", "GOMEMLIMIT": "256MiB"}
+
+# Tests leave 85,000 files, and a disk takes as long to remove them as to write them.
+if "TMPDIR" not in os.environ and enough_memory(SHARED_MEMORY):
+    os.environ["TMPDIR"] = SHARED_MEMORY
+    tempfile.tempdir = None  # asked anew
 
 # A machine that is busy elsewhere makes nothing wrong: no example has a time of its own to keep.
 settings.register_profile("fleet", deadline=None)

@@ -28,6 +28,8 @@ TASK = "fleet-abc"
 #: What every permission allows, and fleet takes for work.
 WORK = Shell(command="touch a.txt")
 CLOSE = Shell(command=f'bd close {TASK} --reason "wrote it"')
+#: As a person sets them: to look up a list price takes each supervisor a third of a second.
+PRICES = '\n[prices."*"]\ninput = 3.0\noutput = 15.0\n'
 MODELS = {"claude": "sonnet", "codex": "gpt-5"}
 
 
@@ -67,6 +69,8 @@ class House:
             **LOGIN,
         }
         self.fleet("init", "--queue", "embedded", "--sandbox", "off")
+        with (self.home / "runtime.toml").open("a", encoding="utf-8") as settings:
+            settings.write(PRICES)
         self.configure(retry_limit=1, retry_wait_s=1, grace_s=1)
 
     # What a person does.

@@ -35,22 +35,36 @@ def context(stage, browser):
     return context
 
 
+@pytest.fixture(scope="module")
+def all_problems():
+    """What went wrong in the tab that the tests of a module share."""
+    return []
+
+
 @pytest.fixture
-def problems():
+def problems(all_problems):
     """What went wrong in the browser: nothing, at the end of each test."""
-    found: list[str] = []
-    yield found
-    assert found == []
+    all_problems.clear()
+    yield all_problems
+    assert all_problems == []
 
 
 @pytest.fixture
 def page(stage, context, problems):
-    page = watched(context.new_page(), problems)
+    """The view `now`, loaded anew in a tab that stays: a new tab is a new process of the browser,
+    and would cost a second.
+    """
+    if context.pages:
+        page = context.pages[0]
+        page.evaluate("address => history.replaceState(null, '', address)", stage.view("now"))
+        page.reload()
+    else:
+        page = watched(context.new_page(), problems)
+        page.goto(stage.view("now"))
     page.set_viewport_size(WIDE)
-    page.goto(stage.view("now"))
     page.locator(".row").first.wait_for()
     yield page
-    page.close()
+    page.unroute_all()
 
 
 def expect(found):

@@ -214,14 +214,23 @@ class Scene:
 
 def processes_of(home):
     """Every process that was started for this home: by its arguments or its environment."""
+    path = os.fsencode(home)
     found = []
-    for process in psutil.process_iter(["cmdline", "environ"]):
-        words = process.info["cmdline"] or []
-        env = process.info["environ"] or {}
-        if process.pid != os.getpid() and (
-            env.get("FLEET_HOME") == str(home)
-            or env.get("FLEET_TASK_DIR", "").startswith(f"{home}/")
-            or any(str(home) in word for word in words)
+    for pid in psutil.pids():
+        env = b"\0" + _of_process(pid, "environ")
+        if pid != os.getpid() and (
+            b"\0FLEET_HOME=%b\0" % path in env
+            or b"\0FLEET_TASK_DIR=%b/" % path in env
+            or path in _of_process(pid, "cmdline")
         ):
-            found.append(process)
+            with suppress(psutil.NoSuchProcess):
+                found.append(psutil.Process(pid))
     return found
+
+
+def _of_process(pid, name):
+    """As the system has it: all processes of a machine, after each test, are many to take apart."""
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:  # it has ended, or is of another user
+        return b""

@@ -12,10 +12,19 @@ import pytest
 
 from fleet.control.pause import paused_since
 from tests.conftest import SLOW, only_slow
-from tests.story.page_fixtures import browser, context, expect, page, problems, row, stage
+from tests.story.page_fixtures import (
+    all_problems,
+    browser,
+    context,
+    expect,
+    page,
+    problems,
+    row,
+    stage,
+)
 from tests.story.page_stage import HOSTILE, PHONE, VIEWS, WIDE, watched
 
-__all__ = ["browser", "context", "page", "problems", "stage"]
+__all__ = ["all_problems", "browser", "context", "page", "problems", "stage"]
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -12,11 +12,20 @@ from fleet.runs.outcome_history import read_ending
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Settings, Stopped
 from tests.conftest import only_slow
-from tests.story.page_fixtures import browser, context, expect, page, problems, row, stage
+from tests.story.page_fixtures import (
+    all_problems,
+    browser,
+    context,
+    expect,
+    page,
+    problems,
+    row,
+    stage,
+)
 from tests.story.page_stage import PHONE
 from tests.story.test_compare import coder
 
-__all__ = ["browser", "context", "page", "problems", "stage"]
+__all__ = ["all_problems", "browser", "context", "page", "problems", "stage"]
 
 pytestmark = pytest.mark.timeout(240)
 VERIFY = ("grep -n TWO a",)

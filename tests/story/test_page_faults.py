@@ -20,11 +20,20 @@ from fleet.queue.protocol import Draft
 from tests.builders import a_run
 from tests.conftest import only_slow
 from tests.contract.beads_home import pristine_home
-from tests.story.page_fixtures import browser, context, expect, page, problems, row, stage
+from tests.story.page_fixtures import (
+    all_problems,
+    browser,
+    context,
+    expect,
+    page,
+    problems,
+    row,
+    stage,
+)
 from tests.story.page_stage import WIDE, address_of, watched
 from tests.story.scene import PATIENCE
 
-__all__ = ["browser", "context", "page", "pristine_home", "problems", "stage"]
+__all__ = ["all_problems", "browser", "context", "page", "pristine_home", "problems", "stage"]
 
 pytestmark = [only_slow, pytest.mark.timeout(300)]
 
