@@ -47,7 +47,7 @@ def test_the_work_of_a_lost_host_is_landed_by_another_one_once(hosts, lost_is_ma
 
     lost.supervise()
     lost.until(lambda: landing_json.read(lost.home, task_id).host == other.me)
-    assert "another host lands it" in lost.does("show", task_id)
+    lost.until(lambda: "waits for you to land it on main, by host " in lost.does("show", task_id))
     refused = lost.fleet("land", task_id)
     assert refused.returncode == Refused.exit_code
     assert f"another host lands the work of {task_id}" in refused.stderr

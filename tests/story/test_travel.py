@@ -195,14 +195,29 @@ def test_changes_are_there_on_every_host_wherever_the_branch_stands(hosts, ran_o
 
 
 def test_with_push_the_host_that_ran_it_lands_it(hosts):
-    """The branch is on the remote, so no other host is needed for it."""
+    """The branch is on the remote, so no other host is needed for it. What that host says of it
+    afterwards every host says: how far the work is, what was logged, and where the run was.
+    """
     alpha, beta = hosts
     alpha.configure(land_to="push")
+    beta.configure(host_name="beta")
     task_id, _ = create(alpha)
     beta.script(task_id, COMMITTED.format(name="made-on-beta"))
-    beta.supervise("--until-idle")
+    beta.until_ended(beta.supervise("--until-idle"))
     beta.until_status(task_id, "closed")
     assert alpha.bare.git("show", "main:made-on-beta") == "new"
+
+    shown = alpha.does("show", task_id)
+    assert "landed on main as" in shown
+    assert "by host beta" in shown
+    assert "1 on host beta: " in shown
+    assert "landed on main as" in alpha.does("tasks", "--all")
+    receipt = json.loads(alpha.does("task", task_id, "receipt", "--json"))
+    assert (receipt["host"], receipt["landing"]["state"]) == ("beta", "landed")
+    here, there = (host.does("task", task_id, "log") for host in (alpha, beta))
+    assert "; closed" in here
+    assert there.startswith(here), "only the host itself tidies up"
+    assert alpha.does("task", task_id, "log") == here, "each line once"
 
 
 @only_slow

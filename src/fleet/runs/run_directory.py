@@ -95,6 +95,8 @@ class RunSpec(Struct, frozen=True, kw_only=True):
     base: Base | None = None
     #: What stands here for the task's directory, where that is on another host.
     project: str = ""
+    #: The name of the host that runs it, where hosts share the queue.
+    host: str = ""
     #: None: [otel] was off when the run began.
     trace: RunTrace | None = None
 

@@ -193,6 +193,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
     model: str = ""
     #: The login or key that the run used.
     account: str = ""
+    #: The name of the host that it ran on, where hosts share the queue.
+    host: str = ""
     #: The CLI's own version.
     version: str = ""
     session_id: str = ""

@@ -38,6 +38,7 @@ def receipt_of(
         coder=record.coder.name,
         model=totals.model or record.coder.model,
         account=record.account,
+        host=record.spec.host,
         version=totals.version,
         session_id=totals.session_id,
         started_at=exit_record.started_at if exit_record else began_at(record.run),

@@ -177,6 +177,7 @@ class Supervisor:
             self.publish()
             if self.state.travel is not None:
                 self.state.travel.tell(self.log)
+                self.state.travel.tell_later(self.state.inspections, self.state.heartbeat.name)
             if self.state.heartbeat.server_went_back():
                 self.leases.compare()
                 self.queue.leased(self.take_up)  # what was settled since is settled again
@@ -208,6 +209,7 @@ class Supervisor:
                     self.state.travel.live.look()
             case TaskSettled(task_id, closed, blocked, verified, not_before):
                 self.claimer.want()
+                self._tell_hosts(task_id)
                 (self._blocked.add if blocked else self._blocked.discard)(task_id)
                 if verified or blocked:  # its work is brought home; or others wait for its files
                     self.lander.want()
@@ -220,11 +222,17 @@ class Supervisor:
             case LandingEnded(task_id, closed, asks):
                 self.claimer.want()
                 self.claimer.idle = False
+                self._tell_hosts(task_id)
                 (self._blocked.add if asks else self._blocked.discard)(task_id)
                 if closed and not self.shutdown.stops:
                     self.cleanup.after_run(task_id, closed=True)
             case AccountFreed():
                 wake_next(self.state, self.claimer.want)
+
+    def _tell_hosts(self, task_id: str) -> None:
+        """Other hosts are to know what became of a task."""
+        if self.state.travel is not None:
+            self.state.travel.note_later(task_id)
 
     def is_over(self) -> bool:
         shutdown, thread = self.shutdown, self.queue.thread
@@ -362,6 +370,8 @@ class Supervisor:
                 process.end()
         patience = PATIENCE if self.shutdown.stops < 2 else 0
         if not self.shutdown.restart:
+            if self.state.travel is not None and patience:
+                self.state.travel.tell_rest(self.state.heartbeat.name)
             self.state.heartbeat.close(patience)
         self.queue.thread.close(patience)
         self.dispatcher.follower.close()

@@ -21,6 +21,10 @@ from fleet.runs.run_directory import RUN_JSON, Run
 
 LOG = "log.jsonl"
 ARTIFACTS = "artifacts"
+#: Lines of the task's log that hosts noted after a run was settled.
+LATER = "later"
+#: In the task's directory: held while files of other hosts come, or late lines go.
+TRAVEL_LOCK = "travel.lock"
 #: What is kept under these names belongs to one run, and is added to the task's file elsewhere.
 ADDED = (event_log.FILE, LOG)
 #: Records of a run that a later supervisor acts on.
@@ -72,7 +76,7 @@ def files_of_task(task_dir: Path) -> Iterator[File]:
     for name in (landing_json.FILE, *OF_TASK):
         if os.path.lexists(task_dir / name):
             yield name, _read(task_dir / name)
-    for folder in (messages.FOLDER, ARTIFACTS):
+    for folder in (messages.FOLDER, LATER, ARTIFACTS):
         yield from _below(task_dir, folder)
 
 
@@ -84,6 +88,20 @@ def note_sent(task_dir: Path) -> None:
     """All that the growing files hold now is known to the queue, or came from there."""
     events, log = (_size(task_dir / name) for name in ADDED)
     _RECORD.write(task_dir / _SENT, SentSoFar(events=events, log=log))
+
+
+def new_log_lines(task_dir: Path) -> tuple[int, bytes]:
+    """The whole lines of the task's log that the queue does not know, and where they begin."""
+    start = sent_so_far(task_dir).log
+    data = b"".join(_read(task_dir / LOG, start))
+    return start, data[: data.rfind(b"\n") + 1]
+
+
+def note_log_sent(task_dir: Path, end: int | None = None) -> None:
+    """The log is known to the queue up to a place; without one, all of it."""
+    known = sent_so_far(task_dir)
+    end = _size(task_dir / LOG) if end is None else end
+    _RECORD.write(task_dir / _SENT, SentSoFar(events=known.events, log=end))
 
 
 def _below(task_dir: Path, folder: str) -> Iterator[File]:

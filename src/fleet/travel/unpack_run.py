@@ -29,11 +29,18 @@ from fleet.runs.run_directory import HOST, RUN_JSON, Run, RunSpec, latest_run
 from fleet.schemas import Base, Policy
 from fleet.travel import pack_run
 from fleet.travel.add_lines import add_lines
-from fleet.travel.pack_run import ADDED, ARTIFACTS, CLONE, SEALED, note_sent
+from fleet.travel.pack_run import (
+    ADDED,
+    ARTIFACTS,
+    CLONE,
+    LATER,
+    SEALED,
+    TRAVEL_LOCK,
+    note_sent,
+)
+from fleet.travel.send_later import take_later_lines
 from fleet.travel.shared_queue import SharedQueue
 
-#: In the task's directory: held while files of other hosts come.
-_LOCK = "travel.lock"
 #: In the task's own directory: files that may be written there.
 _OF_TASK = (landing_json.FILE, *pack_run.OF_TASK)
 _FOLDERS = ("tells", ARTIFACTS)
@@ -50,7 +57,7 @@ def take_over(shared: SharedQueue, home: Home, task_id: str, *, me: str) -> tupl
         return ()
     folder = home.task(task_id)
     folder.mkdir(mode=0o700, exist_ok=True)  # a task that was made on another host
-    with exclusive(folder / _LOCK):
+    with exclusive(folder / TRAVEL_LOCK):
         return _take_over(shared, home, task_id, me)
 
 
@@ -70,7 +77,7 @@ def _take_over(shared: SharedQueue, home: Home, task_id: str, me: str) -> tuple[
         taken.append(number)
     wanted = {each.path for each in stored if each.run == OF_TASK}
     if not _may_live(home.task(task_id)):
-        _take_task_files(shared, home, task_id, wanted)
+        _take_task_files(shared, home, task_id, wanted, me)
     return tuple(taken)
 
 
@@ -183,7 +190,9 @@ def clone_of(run: Run) -> CloneRecord | None:
         return None
 
 
-def _take_task_files(shared: SharedQueue, home: Home, task_id: str, wanted: set[str]) -> None:
+def _take_task_files(
+    shared: SharedQueue, home: Home, task_id: str, wanted: set[str], me: str
+) -> None:
     """Bring the task's own files as the queue has them; artifacts that it lacks are removed."""
     task_dir = home.task(task_id)
     if not wanted:
@@ -195,6 +204,9 @@ def _take_task_files(shared: SharedQueue, home: Home, task_id: str, wanted: set[
             continue
         if path == landing_json.FILE:
             continue  # `take_landing` knows which host it is for
+        if path.startswith(f"{LATER}/"):
+            take_later_lines(home, task_id, path, data, me=me)
+            continue
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if path in (outcome_history.FORGIVEN, asked_json.FILE):
             seals.seal(task_dir, seals.OF_TASK, {path: data})
@@ -222,7 +234,7 @@ def take_landing(shared: SharedQueue, task_id: str, repo: Repository) -> Landing
 def _place(task_dir: Path, path: str) -> Path:
     """Where a file of the task itself goes. Raises QueueError for a path that leads elsewhere."""
     parts = PurePosixPath(path).parts
-    known = path in _OF_TASK or (len(parts) > 1 and parts[0] in _FOLDERS)
+    known = path in _OF_TASK or (len(parts) > 1 and parts[0] in (*_FOLDERS, LATER))
     if not known or ".." in parts or path.startswith("/"):
         raise QueueError(f"the queue holds {path!r} for {task_dir.name}: no file of a task")
     place = task_dir

@@ -16,6 +16,7 @@ from fleet.runs import event_log, outcome_history
 from fleet.runs.outcome_history import believed_ending
 from fleet.runs.run_directory import Run, RunSpec, latest_run
 from fleet.schemas import Base, Failed
+from fleet.travel.pack_run import sent_so_far
 from fleet.travel.unpack_run import take_over
 from tests.builders import a_run, an_ending
 
@@ -241,3 +242,20 @@ def test_artifacts_are_as_the_queue_has_them_unless_a_run_lives_here(home, sent,
     outcome_history.write_ending(mine, an_ending(Failed(reason="unknown", detail="x")))
     take()
     assert [each.name for each in folder.iterdir()] == ["new"]
+
+
+def test_lines_that_a_host_noted_later_are_added_once_and_what_was_added_to_them(home, sent, take):
+    """The host sends more under the same name, as it was killed before it noted the first sending.
+    Lines of this host's own come back from the queue, and are here already.
+    """
+    sent.add(1)
+    log = home.task(TASK) / "log.jsonl"
+    sent.of_task["later/other-0.jsonl"] = b"verified\n"
+    sent.of_task["later/me-0.jsonl"] = b"mine\n"
+    take()
+    assert log.read_bytes() == b"verified\n"
+    sent.of_task["later/other-0.jsonl"] = b"verified\nlanded\n"
+    take()
+    take()
+    assert log.read_bytes() == b"verified\nlanded\n"
+    assert sent_so_far(home.task(TASK)).log == log.stat().st_size, "and they are sent to no host"

@@ -15,7 +15,7 @@ from fleet.cli.terminal_text import (
     told_ending,
 )
 from fleet.control import Control
-from fleet.control.landing.open_landings import landing_of, landing_words
+from fleet.control.landing.open_landings import landing_host, landing_of, landing_words
 from fleet.control.tasks.show import TaskDetails, task_details, where_code_is, where_it_lands
 from fleet.home.landing_json import Landing
 from fleet.schemas import Task, named
@@ -41,7 +41,7 @@ def show(line: Parsed) -> int:
 def show_task(fleet: Control, task: Task, now: datetime) -> None:
     """Print all that is known of a task."""
     details, landing = task_details(fleet, task, now), landing_of(fleet, task)
-    rows = [*_head(task, landing), *_landing(fleet, task, landing)]
+    rows = [*_head(fleet, task, landing), *_landing(fleet, task, landing)]
     rows += _lands(details) if landing is None else []
     rows += _left(fleet, task)
     has_landed = landing is not None and landing.state == "landed"
@@ -56,11 +56,11 @@ def show_task(fleet: Control, task: Task, now: datetime) -> None:
             print_line(f"{name}:\n{lines(text)}", 0)
 
 
-def _head(task: Task, landing: Landing | None) -> list[Row]:
+def _head(fleet: Control, task: Task, landing: Landing | None) -> list[Row]:
     return [
         ("id", task.id),
         ("title", one_line(task.title)),
-        ("status", _status(task, landing)),
+        ("status", _status(fleet, task, landing)),
         ("priority", f"P{task.priority}"),
     ]
 
@@ -69,7 +69,8 @@ def _landing(fleet: Control, task: Task, landing: Landing | None) -> list[Row]:
     """How far the work is on its way to its branch, and the receipt of a landing."""
     if landing is None:
         return []
-    rows = [("landing", landing_words(fleet, task.id, landing))]
+    words, host = landing_words(fleet, task.id, landing), landing_host(fleet, task)
+    rows = [("landing", f"{words}, by host {host}" if host else words)]
     if landing.why and landing.state in ("asks", "held", "back"):
         rows += [("", line) for line in landing.why.splitlines()]
     if landing.landed is not None and landing.state == "landed":
@@ -99,13 +100,19 @@ def _lands(details: TaskDetails) -> list[Row]:
     return [("lands", words)] if words else []
 
 
-def _status(task: Task, landing: Landing | None) -> str:
+def _status(fleet: Control, task: Task, landing: Landing | None) -> str:
     """The status; of a task in progress also who has it: this or another fleet, or a person."""
     if task.status == "blocked" and (landing is not None or task.waits_to_land):
         return "verified, not landed (blocked in the tracker)"
     if not task.assignee or task.status != "in_progress":
         return task.status
-    return f"{task.status} ({'with fleet' if task.lease_owner else one_line(task.assignee)})"
+    if not task.lease_owner:
+        return f"{task.status} ({one_line(task.assignee)})"
+    if not fleet.is_shared:
+        return f"{task.status} (with fleet)"
+    from fleet.control.hosts.runs_elsewhere import runs_elsewhere
+
+    return f"{task.status} (with fleet on host {runs_elsewhere(fleet, task.id).host_of(task)})"
 
 
 def _place(details: TaskDetails) -> list[Row]:
@@ -200,7 +207,8 @@ def _runs(details: TaskDetails) -> list[Row]:
         rows.append(("runs", f"{past.runs}, {failed}, spent {past.spent.words()}"))
     if details.last_run is not None:
         number, ending = details.last_run
-        rows.append(("last run", f"{number}: {told_ending(named(ending.outcome), ending.why)}"))
+        where = f"{number} on host {past.last_host}" if past.last_host else f"{number}"
+        rows.append(("last run", f"{where}: {told_ending(named(ending.outcome), ending.why)}"))
         rows += [
             ("earlier", f"{number}: {told_ending(named(each.outcome), each.why)}")
             for number, each in details.past.earlier

@@ -20,7 +20,7 @@ from fleet.control.landing.waiting_list import land_rules_of
 from fleet.control.landing.withdraw import leave_train
 from fleet.control.queue.other_hosts import store_task_file
 from fleet.errors import FleetError, Refused
-from fleet.home import landing_json
+from fleet.home import landing_json, owner_file
 from fleet.home.clone_record import branch_of
 from fleet.home.landing_json import Landing
 from fleet.landing.bring_home import why_waiting_asks
@@ -29,6 +29,7 @@ from fleet.queue.doorbell import Doorbell
 from fleet.queue.sql.sqlite import BELL
 from fleet.queue.sql.travel.landers import tell_landers
 from fleet.runs.run_directory import latest_run
+from fleet.travel.landing_note import note_of
 
 #: Seconds to read the branches of a project.
 _LIMIT = 30.0
@@ -209,6 +210,8 @@ def _changed(fleet: Control, task_id: str, change: Callable[[Landing], Landing |
     if fleet.is_shared:  # for the host that may have to take the landing over
         with suppress(FleetError):
             store_task_file(fleet, fleet.get(task_id), landing_json.FILE)
+            name = _host_name(fleet, owner_file.read(fleet.home) or "")
+            fleet.queue.add_metadata(task_id, note_of(done, name))
     return done
 
 

@@ -6,7 +6,7 @@ In the queue such a task is blocked, so that nothing claims it; people see how f
 import os
 from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.control import Control
 from fleet.errors import FleetError
@@ -14,6 +14,7 @@ from fleet.home import Home, landing_json
 from fleet.home.landing_json import Landing, LandingState
 from fleet.queue.protocol import Filter
 from fleet.schemas import Receipt, Task
+from fleet.travel.landing_note import read_note
 
 
 class LandingTask(Struct, frozen=True, kw_only=True):
@@ -77,7 +78,9 @@ def landing_of(fleet: Control, task: Task) -> Landing | None:
     any more.
     """
     landing = landing_json.read(fleet.home, task.id)
-    if landing is None or (task.status == "closed") == (landing.state == "landed"):
+    if landing is None or landing.host:
+        return _landing_elsewhere(fleet, task) or landing
+    if (task.status == "closed") == (landing.state == "landed"):
         return landing
     # The branch moves before the task is closed, and the task may have been read before that: what
     # was blocked before its work landed is closed, or will be.
@@ -85,16 +88,37 @@ def landing_of(fleet: Control, task: Task) -> Landing | None:
     return landing if task.status == "blocked" and unclosed else None
 
 
+def _landing_elsewhere(fleet: Control, task: Task) -> Landing | None:
+    """How far the work is that another host lands, as that host told last; None: it told nothing
+    of the task's last run, or a person closed the task meanwhile.
+    """
+    note = read_note(task) if fleet.is_shared else None
+    if note is None or note.landing.run != task.runs:
+        return None
+    landing = structs.replace(note.landing, repository="")  # a path of that host
+    return landing if (task.status == "closed") == (landing.state == "landed") else None
+
+
+def landing_host(fleet: Control, task: Task) -> str:
+    """The name of the host that lands a task's work, where that is another one."""
+    own = landing_json.read(fleet.home, task.id)
+    here = own is not None and not own.host
+    note = read_note(task) if fleet.is_shared and not here else None
+    return note.host if note is not None and note.landing.run == task.runs else ""
+
+
 def landing_of_run(fleet: Control, receipt: Receipt) -> Landing | None:
     """How far the work of one run is on the way to the branch; None: no landing."""
     landing = landing_json.read(fleet.home, receipt.task_id)
+    if (landing is None or landing.host) and fleet.is_shared:
+        landing = _landing_elsewhere(fleet, fleet.get(receipt.task_id)) or landing
     return landing if landing is not None and landing.run == receipt.run else None
 
 
 def landing_words(fleet: Control, task_id: str, landing: Landing) -> str:
     """How far a landing is, and what a branch behind the line waits for."""
     words = landing.words(_tries(fleet, task_id, landing))
-    if landing.state == "landed" and _stands_behind(landing):
+    if landing.state == "landed" and landing.repository and _stands_behind(landing):
         why = why_behind(fleet.home, landing.repository, landing.into)
         words += f"; {landing.into} is behind it, and follows later: {why}"
     return words

@@ -121,6 +121,7 @@ def _ending(check: Check) -> tuple[str, str]:
 def _with(receipt: Receipt) -> str:
     own = receipt.account in ("", receipt.coder)
     words = [receipt.coder, receipt.version, receipt.model, "" if own else f"on {receipt.account}"]
+    words += [f"at host {receipt.host}"] if receipt.host else []
     return " ".join(one_line(word) for word in words if word)
 
 

@@ -298,7 +298,7 @@ def _shown_elsewhere(task: Task, away: RunsElsewhere) -> InProgress:
         account=run.account if run is not None else "",
         host=name,
         run=run.run if run is not None else None,
-        started_at=run.started_at if run is not None else task.started_at,
+        started_at=run.started_at if run is not None else None,
         last_event_at=known.last_event_at,
         last_step=known.last_step,
         events=known.events,

@@ -39,6 +39,8 @@ class PastRuns(Struct, frozen=True, kw_only=True):
     spent: Spend = Spend()
     #: The attempts before the last run that are of its series, the latest first.
     earlier: tuple[tuple[int, Ending], ...] = ()
+    #: The name of the host that the last run was on, where hosts share the queue.
+    last_host: str = ""
 
 
 class TaskDetails(Struct, frozen=True, kw_only=True):
@@ -83,6 +85,7 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
         retry_limit=fleet.config.retry_limit,
         spent=spent_before(task_dir),
         earlier=tuple(runs[1:]),
+        last_host=_host_of(task_dir, last_run[0]) if last_run and fleet.is_shared else "",
     )
     try:
         place = fleet.place(task)
@@ -174,6 +177,15 @@ def _last_runs(fleet: Control, task: Task) -> list[tuple[int, Ending]]:
             endings = [(each.number, read_ending(each)) for each in before]
             return [(run.number, ending), *((at, each) for at, each in endings if each is not None)]
     return []
+
+
+def _host_of(task_dir: Path, number: int) -> str:
+    """The name of the host that a run was on, by its own record."""
+    run = next((each for each in newest_first(task_dir) if each.number == number), None)
+    try:
+        return run.spec().host if run is not None else ""
+    except InvalidTask:
+        return ""
 
 
 def _attempts(task: Task, task_dir: Path, last_run: tuple[int, Ending] | None) -> int:

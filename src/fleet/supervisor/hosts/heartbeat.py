@@ -66,6 +66,11 @@ class Heartbeat:
         """What the host has to offer to a task, as far as the queue knows it."""
         return self.host.offer
 
+    @property
+    def name(self) -> str:
+        """What people call this host."""
+        return self.host.name
+
     def offer_now(self, usual_coder: str) -> Offer:
         """The same for a claim: without what others have room for, and this host has not."""
         resting = self.reach.resting

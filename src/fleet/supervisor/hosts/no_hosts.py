@@ -7,6 +7,7 @@ class NoHosts:
     """There is no other host: nothing to offer, to tell or to wait for."""
 
     is_shared = False
+    name = ""
     may_claim = True
     is_draining = False
     misses_code = False

@@ -279,6 +279,7 @@ def launch(
         policy=ready.policy,
         base=ready.base,
         project=ready.project,
+        host=state.heartbeat.name,
         trace=RunTrace(task_created=lease.task.created_at, begun=ready.at) if otel.is_on else None,
     )
     write_run(run, spec, prompt)

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 
 import msgspec
 from msgspec import Struct, structs
@@ -29,7 +30,9 @@ from fleet.schemas import BLOCKING, Closed, Lease, Request, Settings, Task, bear
 from fleet.schemas.decision import Decision, blocked
 from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.supervisor.travel.live_sender import LiveSender
+from fleet.supervisor.worker_pool import WorkerPool
 from fleet.travel.pack_run import files_of_run, files_of_task, note_sent
+from fleet.travel.send_later import send_later
 from fleet.travel.send_work import send_work, words_of
 from fleet.travel.shared_queue import SharedQueue
 from fleet.travel.unpack_run import take_over
@@ -64,6 +67,9 @@ class HostTravel:
         self.me = me
         #: Sentences for the log, each with its task; the loop writes them.
         self.told: deque[tuple[str, str]] = deque()
+        #: Tasks of which other hosts do not know the last yet, and that are being told of.
+        self._untold: set[str] = set()
+        self._telling: set[str] = set()
         #: Sends lines to people who watch a run from another host.
         self.live = LiveSender(config, open_queue, living)
 
@@ -72,6 +78,36 @@ class HostTravel:
         while self.told:
             task_id, text = self.told.popleft()
             log.say("travel", f"{task_id}: {text}", task_dir=self._home.task(task_id))
+
+    def note_later(self, task_id: str) -> None:
+        """A task was settled, or its work went on to its branch: other hosts are to know."""
+        self._untold.add(task_id)
+
+    def tell_later(self, pool: WorkerPool, name: str) -> None:
+        """Send what was noted, together and one sending at a time. In the loop's thread."""
+        if self._untold and not self._telling:
+            self._telling, self._untold = self._untold, set()
+            pool.submit(partial(self._send_later, tuple(self._telling), name), self._told_later)
+
+    def tell_rest(self, name: str) -> None:
+        """Send what other hosts do not know yet, before this supervisor ends; one try."""
+        rest = self._untold | self._telling
+        if rest:
+            self._send_later(tuple(rest), name)
+
+    def _told_later(self, failed: tuple[str, ...]) -> None:
+        self._telling = set()
+        self._untold.update(failed)
+
+    def _send_later(self, task_ids: tuple[str, ...], name: str) -> tuple[str, ...]:
+        """Returns the tasks that could not be sent, if the queue may answer later."""
+        try:
+            with self._shared() as shared:
+                for task_id in task_ids:
+                    send_later(shared, self._home, task_id, me=self.me, name=name)
+        except (FleetError, OSError):
+            return task_ids  # the same again changes nothing that was done
+        return ()
 
     def arrive(self, task: Task) -> Arrived:
         """Bring the files of the task's runs on other hosts, and messages that wait for it."""

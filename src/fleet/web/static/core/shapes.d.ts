@@ -417,6 +417,7 @@ export interface Receipt {
   coder: string;
   model: string;
   account: string;
+  host: string;
   version: string;
   session_id: string;
   started_at: string | null;
