@@ -8,6 +8,8 @@ from tests.conftest import only_slow
 from tests.forges.real_gitea import GiteaPeople, real_gitea
 from tests.story.test_landing_pr import look, pr_of, run
 from tests.story.test_landing_push import add, landing_of, scene_with_remote, trust
+from tests.story.test_left_pull_requests import hosts_on_forge, opened
+from tests.story.test_travel import create
 
 NAME = "story"
 #: Adds a bug, mends it when a check failed, and says more when a reviewer asks for it.
@@ -84,3 +86,33 @@ def test_a_pull_request_goes_through_its_check_and_its_review_to_the_merge(scene
     assert (landing.state, scene.status(task_id)) == ("landed", "closed"), scene.screen()
     assert landing.landed.proof == "ancestry"
     assert scene.repo.git("show", "main:mine") == "mine, and more"
+
+
+@only_slow
+def test_the_pull_request_of_a_lost_host_is_merged_by_another_one(server, tmp_path, postgres_dsn):
+    """It is the same pull request with the same head, and the branch of the task is gone then."""
+    mine = ("repos", "fleet", NAME)
+    server.ask("fleet", "user", "repos", body={"name": NAME, "default_branch": "main"})
+    address, token = f"{server.site}/fleet/{NAME}.git", server.tokens["fleet"]
+    way = address.replace("http://", f"http://fleet:{token}@")
+    hosts = hosts_on_forge(tmp_path, postgres_dsn, address=address, way=way, token=token)
+    alpha, beta = hosts
+    try:
+        task_id, _ = create(alpha)
+        beta.script(task_id, "echo new > made")
+        supervisor = beta.supervise()
+        before = opened(beta, task_id)
+        beta.kill(supervisor)
+        GiteaPeople(server, NAME).check(before.head, "ci", "passed")
+        alpha.supervise()
+        alpha.does("host", "lost", beta.me, "--yes")
+        after = opened(alpha, task_id)
+        assert (after.number, after.heads) == (before.number, before.heads)
+        alpha.does("land", task_id)
+        alpha.until_status(task_id, "closed")
+        pull = server.ask("fleet", *mine, "pulls", "1")
+        assert (pull["merged"], pull["head"]["sha"]) == (True, before.head)
+        alpha.until(lambda: len(server.ask("fleet", *mine, "branches")) == 1)
+    finally:
+        for host in hosts:
+            host.close()

@@ -7,6 +7,7 @@ import pytest
 from fleet.errors import Refused
 from fleet.home import landing_json
 from tests.conftest import only_slow
+from tests.repos import Repo
 from tests.story.test_travel import COMMITTED, create
 from tests.story.test_travel import hosts as _hosts
 
@@ -33,6 +34,14 @@ def asked(host, task_id):
         return landing is not None and landing.state == "asks" and not landing.host
 
     host.until(asks)
+
+
+def push_by_hand(alpha, **files):
+    """A commit of another person on the remote."""
+    theirs = Repo(alpha.bare.root.with_name("theirs"))
+    theirs.git("pull", "-q", str(alpha.bare.root), "main")
+    theirs.commit("theirs", **files)
+    theirs.git("push", "-q", str(alpha.bare.root), "main")
 
 
 @pytest.mark.parametrize("lost_is_maker", [False, True])
@@ -134,3 +143,51 @@ def test_work_that_the_repository_does_not_have_is_not_taken_over(hosts):
     alpha.until(lambda: landing_json.read(alpha.home, task_id).host == beta.me)
     beta.does("land", task_id)
     assert alpha.bare.git("log", "--format=%s", "main", "--", "made") == "work"
+
+
+@only_slow
+@pytest.mark.parametrize("maker_goes_on", [False, True])
+def test_what_one_host_sent_back_is_mended_on_another_that_knows_why(hosts, maker_goes_on):
+    """A lander on one host found the conflict, and the next run, on the other one, has the merge
+    begun with the very commit that it conflicts with.
+    """
+    alpha, beta = hosts
+    first, second = (beta, alpha) if maker_goes_on else (alpha, beta)
+    alpha.configure(land_to="push", land="ask")
+    task_id, _ = create(alpha)
+    first.script(task_id, COMMITTED.format(name="README"))
+    supervisor = first.supervise()
+    asked(first, task_id)
+    first.until(lambda: first.task(task_id).waits_to_land)
+    push_by_hand(alpha, README="theirs\n")
+    first.does("host", "drain", first.me)
+    first.fleet("land", task_id, "--no-wait")
+    first.until(lambda: first.status(task_id) == "open")
+    first.kill(supervisor)
+
+    second.script(task_id, "echo both > README; " + COMMITTED.format(name="made"))
+    second.supervise()
+    asked(second, task_id)
+    prompt = (second.folder(task_id) / "runs" / "2" / "prompt.md").read_text()
+    assert "In conflict: `README`" in prompt
+    second.does("land", task_id)
+    assert alpha.bare.git("show", "main:README") == "both"
+
+
+@only_slow
+def test_a_task_on_the_host_that_made_it_begins_with_what_another_host_landed(hosts):
+    """The project of that host is behind the remote, where the work landed that it waited for."""
+    alpha, beta = hosts
+    alpha.configure(land_to="push", host_name="alpha")
+    beta.configure(host_name="beta")
+    task_id, _ = create(alpha)
+    after, _ = create(alpha, "--host", "alpha", title="Use the file")
+    alpha.does("bd", "dep", "add", after, task_id)
+    beta.script(task_id, COMMITTED.format(name="made"))
+    supervisor = beta.supervise()
+    beta.until_status(task_id, "closed")
+    beta.kill(supervisor)
+    alpha.script(after, "cat made && " + COMMITTED.format(name="used"))
+    alpha.supervise()
+    alpha.until_status(after, "closed")
+    assert alpha.bare.git("show", "main:used") == "new"

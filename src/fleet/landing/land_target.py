@@ -41,6 +41,7 @@ from fleet.landing.waiting_work import (
 from fleet.queue.protocol import Queue
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.travel.landers import try_to_land
+from fleet.queue.sql.travel.run_files import RunFiles
 from fleet.schemas import Task
 
 #: In the common git directory; the rest of the name follows from that of the branch.
@@ -90,7 +91,8 @@ def land_target(lander: LanderSetup, key: TargetKey) -> LandReport:
         try:
             if lander.shared and not _may_land(queue, key):
                 return LandReport(target=key, problem=OTHER_LANDER)
-            desk = LandingDesk(lander.home, queue, by=lander.by, now=lander.now)
+            files = RunFiles(queue) if lander.shared and isinstance(queue, SqlQueue) else None
+            desk = LandingDesk(lander.home, queue, by=lander.by, now=lander.now, files=files)
             if lander.shared:
                 desk.said += let_go(lander.home, queue, lander.now())
                 ids = survey(lander.home).work.get(key, ())

@@ -10,15 +10,19 @@ import msgspec
 from msgspec import Struct, structs
 
 from fleet.errors import InvalidTask, NotFound, Refused
+from fleet.files.safe_read import read_bounded
 from fleet.home import Home, landing_json, task_json
 from fleet.home.landing_json import LandedAs, LandedWork, Landing, WhyBack
 from fleet.home.task_json import settings_of
 from fleet.landing.waiting_work import WaitingWork
 from fleet.queue.protocol import Queue
+from fleet.queue.sql.travel.run_files import RunFiles
 from fleet.schemas import Task
 
 #: How many of those that landed since a task is told of.
 _MOST_AGAINST = 20
+#: No record of a task that other hosts get is larger.
+_LARGEST = 4 << 20
 
 
 class Unlandable(Struct, frozen=True, kw_only=True):
@@ -34,8 +38,18 @@ class Unlandable(Struct, frozen=True, kw_only=True):
 class LandingDesk:
     """Writes the ends of landings, and says in words what was done."""
 
-    def __init__(self, home: Home, queue: Queue, *, by: str, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        home: Home,
+        queue: Queue,
+        *,
+        by: str,
+        now: Callable[[], datetime],
+        files: RunFiles | None = None,
+    ) -> None:
         self._home, self._queue, self.by, self._now = home, queue, by, now
+        #: What hosts that share the queue know of tasks; None: there are none.
+        self._files = files
         #: A sentence for each thing that was done, in order, with the task that it is about.
         self.said: list[tuple[str, str]] = []
         #: The tasks that were closed, sent back, and left to a person.
@@ -79,6 +93,14 @@ class LandingDesk:
         if self._change(task_id, ("asks",), state="waiting", why=""):
             self._say(task_id, words)
 
+    def share(self, task: Task, path: str) -> None:
+        """Let other hosts have a file of a task as it is now, unless one of them has the task in
+        hand already. Raises QueueError.
+        """
+        if self._files is not None:
+            data = read_bounded(self._home.task(task.id) / path, _LARGEST) or b""
+            self._files.put_task_file(task.id, task.fence, path, data)
+
     def failed(self, task_id: str, words: str) -> None:
         """A step could not be done for a task, and is to be tried again."""
         self.problem = f"{task_id}: {words}"
@@ -116,11 +138,19 @@ class LandingDesk:
                 self._say(task.id, f"{where}; closed")
         landing_json.forget_mark(self._home, task.id)
 
-    def send_back(self, work: WaitingWork, sent: Unlandable, *, counted: bool = True) -> bool:
+    def send_back(
+        self,
+        work: WaitingWork,
+        sent: Unlandable,
+        *,
+        counted: bool = True,
+        note: Callable[[], None] | None = None,
+    ) -> bool:
         """Give the task back to its agent, or to a person once that was tried often enough. True:
         its agent goes on with it.
 
-        What is not `counted` has limits of its own: the rounds of a pull request.
+        What is not `counted` has limits of its own: the rounds of a pull request. What there is to
+        `note` is written before the queue is told: another host may have the task then.
         """
         tries = work.landing.tries + 1
         if counted and tries > work.rules.tries:
@@ -139,6 +169,9 @@ class LandingDesk:
             output=sent.output, approved_by="", against=sent.against[-_MOST_AGAINST:],
         ):  # fmt: skip
             return False
+        if note is not None:
+            note()
+        self.share(work.task, landing_json.FILE)
         self.reopen(work.task)
         return True
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 from fleet.errors import InvalidTask
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import open_regular, read_bounded
+from fleet.forge import pull_request_json
 from fleet.git.run_baseline import DIFF
 from fleet.home import clone_record, landing_json, messages
 from fleet.runs import agent_claim, event_log, outcome_history, receipt_json, stop_reason
@@ -33,8 +34,10 @@ SEALED = (
 )  # fmt: skip
 #: How the task's clone was made, by its name among the files of a run.
 CLONE = clone_record.FILE
-#: Files of the task itself that are taken over as they are, beside messages and artifacts.
-OF_TASK = (outcome_history.FORGIVEN, outcome_history.FAILURES, asked_json.FILE)
+#: Files of the task itself that are taken over as they are, beside messages and artifacts; those
+#: that a later supervisor acts on.
+SEALED_OF_TASK = (outcome_history.FORGIVEN, asked_json.FILE, pull_request_json.FILE)
+OF_TASK = (*SEALED_OF_TASK, outcome_history.FAILURES)
 _OF_RUN = (*SEALED, "started", "exit.json", DIFF)
 _OUTPUT = ("prompt.md", "stderr", "stdout")
 #: Artifacts of an agent that travel: so many files, and so many bytes of each and of all.

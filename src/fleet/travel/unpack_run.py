@@ -18,15 +18,16 @@ from fleet.errors import FleetError, QueueError
 from fleet.files import seals
 from fleet.files.atomic_write import write_atomically
 from fleet.files.file_lock import exclusive
+from fleet.git import repository
 from fleet.git.repository import Repository
 from fleet.home import Home, landing_json
 from fleet.home.clone_record import CloneRecord
 from fleet.home.landing_json import Landing
+from fleet.home.task_json import local_settings
 from fleet.queue.sql.travel.run_files import LIST, OF_TASK, SentFile, SentRun
 from fleet.runs import outcome_history
-from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import HOST, RUN_JSON, Run, RunSpec, latest_run
-from fleet.schemas import Base, Policy
+from fleet.schemas import Base, Policy, Task
 from fleet.travel import pack_run
 from fleet.travel.add_lines import add_lines
 from fleet.travel.pack_run import (
@@ -35,6 +36,7 @@ from fleet.travel.pack_run import (
     CLONE,
     LATER,
     SEALED,
+    SEALED_OF_TASK,
     TRAVEL_LOCK,
     note_sent,
 )
@@ -208,7 +210,7 @@ def _take_task_files(
             take_later_lines(home, task_id, path, data, me=me)
             continue
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if path in (outcome_history.FORGIVEN, asked_json.FILE):
+        if path in SEALED_OF_TASK:
             seals.seal(task_dir, seals.OF_TASK, {path: data})
         write_atomically(place, data, durable=False)
     for folder in _FOLDERS:
@@ -224,11 +226,34 @@ def take_landing(shared: SharedQueue, task_id: str, repo: Repository) -> Landing
     data = shared.files.read(task_id, OF_TASK, landing_json.FILE)
     if data is None:
         return None
+    return structs.replace(_decoded(task_id, data), repository=repo.root)
+
+
+def _decoded(task_id: str, data: bytes) -> Landing:
     try:
-        landing = msgspec.json.decode(data, type=Landing)
+        return msgspec.json.decode(data, type=Landing)
     except msgspec.DecodeError as error:
         raise FleetError(f"the landing of {task_id} in the queue is damaged: {error}") from None
-    return structs.replace(landing, repository=repo.root)
+
+
+def take_sent_back(shared: SharedQueue, home: Home, task: Task) -> None:
+    """Have the landing that another host's lander sent back: the next run is told why, and merges
+    what landed since. Raises FleetError and OSError.
+    """
+    data = shared.files.read(task.id, OF_TASK, landing_json.FILE)
+    cwd = local_settings(home, task).cwd
+    if data is None or cwd is None:
+        return
+    landing, known = _decoded(task.id, data), landing_json.believed(home, task.id)
+    run = Run(home.task(task.id) / "runs" / str(landing.run))
+    is_known = known is not None and not known.host and known.run >= landing.run
+    if is_known or not landing.is_back or not run.host:
+        return
+    repo = repository.find(cwd)
+    root = repo.root if repo is not None else cwd
+    # The candidate comes with the run's work; the merge is begun in this host's own clone.
+    own = structs.replace(landing, repository=root, host="", merge=None)
+    landing_json.write(home, task.id, own)
 
 
 def _place(task_dir: Path, path: str) -> Path:

@@ -7,7 +7,7 @@ The task is then blocked for a person: closed means landed, and its work is no l
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from msgspec import Struct, structs
@@ -77,8 +77,15 @@ class _RevertDesk(LandingDesk):
         del work, line
         self.problem = why
 
-    def send_back(self, work: WaitingWork, sent: Unlandable, *, counted: bool = True) -> bool:
-        del work, counted
+    def send_back(
+        self,
+        work: WaitingWork,
+        sent: Unlandable,
+        *,
+        counted: bool = True,
+        note: Callable[[], None] | None = None,
+    ) -> bool:
+        del work, counted, note
         self.problem = f"{sent.words}\n{sent.output}".strip()
         return False
 

@@ -7,6 +7,7 @@ pull request by its branch, a merge by the facts.
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from msgspec import structs
 
@@ -122,7 +123,7 @@ class PullRequestRun:
             pushed_at=now,
             next_at=now,
         )
-        pull_request_json.write(self._home, task_id, pr)
+        self._keep(work, pr)
         self._desk.tell(task_id, f"pull request #{pr.number} is open: {pr.page}")
         return self._look(work, pr)
 
@@ -133,7 +134,7 @@ class PullRequestRun:
         now = self._now()
         heads = (*pr.heads, work.landing.commit)
         pr = structs.replace(pr, heads=heads, pushed_at=now, next_at=now, merge_asked="")
-        pull_request_json.write(self._home, work.task_id, pr)
+        self._keep(work, pr)
         return self._look(work, pr)
 
     def _push(self, work: WaitingWork, branch: str, *, old: str) -> bool:
@@ -164,7 +165,7 @@ class PullRequestRun:
             failures = pr.failures + 1
             due = polling.after_silence(failures, self._now())
             trouble = {"failures": failures, "trouble": found.why, "next_at": due}
-            pull_request_json.write(self._home, work.task_id, structs.replace(pr, **trouble))
+            self._keep(work, structs.replace(pr, **trouble))
             self._failed(work, found)
             return due
         may_merge = work.rules.mode == "auto" or bool(work.landing.approved_by)
@@ -176,7 +177,7 @@ class PullRequestRun:
         pr = structs.replace(pr, changed_at=changed_at, next_at=due)
         follow = reactions(pr, found, may_merge=may_merge, now=self._now())
         pr = structs.replace(pr, facts=found, failures=0, trouble="")
-        pull_request_json.write(self._home, work.task_id, pr)
+        self._keep(work, pr)
         if work.landing.state != "waiting":  # a person has the task: only a merge counts
             follow = tuple(each for each in follow if isinstance(each, MergedThere))
         return self._carry_out(work, pr, found, follow)
@@ -196,12 +197,13 @@ class PullRequestRun:
                     self._desk.waits(work, f"pull request #{pr.number}: {why}")
                 case _:
                     pass
+        note = partial(self._note, work, pr, facts, tuple(all_))
+        if back and not asks:
+            return None if self._send_back(work, pr, back, note) else pr.next_at
         if asks:
             self._desk.ask(work, "; ".join(each.why for each in asks) + f" ({pr.page})")
-        elif back and not self._send_back(work, pr, back):
-            return pr.next_at
-        self._note(work, pr, facts, tuple(all_))
-        return pr.next_at if not asks and not back else None
+        note()
+        return pr.next_at if not asks else None
 
     def _merge(
         self, work: WaitingWork, pr: PullRequest, facts: PullRequestFacts, head: str
@@ -214,10 +216,16 @@ class PullRequestRun:
             return pr.next_at
         due = self._now() + SOON
         pr = structs.replace(noted(pr, facts, (MergeNow(head=head),)), next_at=due)
-        pull_request_json.write(self._home, work.task_id, pr)
+        self._keep(work, pr)
         return due
 
-    def _send_back(self, work: WaitingWork, pr: PullRequest, back: Sequence[SendBack]) -> bool:
+    def _send_back(
+        self,
+        work: WaitingWork,
+        pr: PullRequest,
+        back: Sequence[SendBack],
+        note: Callable[[], None],
+    ) -> bool:
         """Give the task back to its agent with all that was found."""
         kinds: list[BackKind] = [each.kind for each in back]
         if "conflict" in kinds and (why := self._merged.catch_up(work)):
@@ -226,9 +234,8 @@ class PullRequestRun:
         rounds = ", ".join(f"{kind} {pr.rounds.get(kind, 0) + 1}" for kind in kinds)
         words = f"pull request #{pr.number} needs more work ({rounds}) at {pr.head[:12]}"
         output = "\n\n".join(each.text for each in back)
-        self._desk.send_back(
-            work, Unlandable(why=kinds[0], words=words, output=output), counted=False
-        )
+        sent = Unlandable(why=kinds[0], words=words, output=output)
+        self._desk.send_back(work, sent, counted=False, note=note)
         return True
 
     def _note(
@@ -240,7 +247,14 @@ class PullRequestRun:
     ) -> None:
         new = noted(pr, facts, done)
         if new != pr:
-            pull_request_json.write(self._home, work.task_id, new)
+            self._keep(work, new)
+
+    def _keep(self, work: WaitingWork, pr: PullRequest) -> None:
+        """Write the record. The host that runs the task next, or takes its landing over, goes on
+        with the same pull request.
+        """
+        pull_request_json.write(self._home, work.task_id, pr)
+        self._desk.share(work.task, pull_request_json.FILE)
 
     def _failed(self, work: WaitingWork, answer: ForgeRefused | ForgeSilent) -> None:
         """A no is for a person; silence is waited out."""

@@ -29,3 +29,8 @@ class CodeOrigin(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def lands_at_maker(self) -> bool:
         """The branch that the work lands on is in the repository of the host that made the task."""
         return self.land != "off" and self.land_to == "branch"
+
+    @property
+    def lands_on_remote(self) -> bool:
+        """The branch that the work lands on is in the repository that all hosts reach."""
+        return self.land != "off" and not self.lands_at_maker

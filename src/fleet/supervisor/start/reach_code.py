@@ -52,8 +52,7 @@ def _mirror(
 
 def _begins_at_branch(origin: CodeOrigin) -> bool:
     """A first clone begins where the branch stands in the repository, with what landed since."""
-    on_remote = origin.land != "off" and not origin.lands_at_maker
-    return on_remote and bool(origin.into) and not origin.changes
+    return origin.lands_on_remote and bool(origin.into) and not origin.changes
 
 
 def _has_branch(mirror: Repository, branch: str) -> bool:

@@ -30,6 +30,7 @@ from fleet.runs.run_directory import next_number
 from fleet.schemas import Base, Policy
 from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.schemas.units import shown_size
+from fleet.supervisor.start.latest_line import follow_landed
 from fleet.supervisor.start.line_clone import line_for_clone
 from fleet.supervisor.start.reach_code import reach_code
 from fleet.supervisor.start.sent_back_clone import sent_back_clone
@@ -153,6 +154,8 @@ def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Prepare
         return NoRoom(why)
     begins_at = ""
     if order.origin is not None:
+        if order.origin.lands_on_remote and not order.elsewhere:
+            follow_landed(home, order.cwd, policy.land)
         reached = reach_code(
             home,
             task_id,

@@ -35,7 +35,7 @@ from fleet.travel.pack_run import files_of_run, files_of_task, note_sent
 from fleet.travel.send_later import send_later
 from fleet.travel.send_work import send_work, words_of
 from fleet.travel.shared_queue import SharedQueue
-from fleet.travel.unpack_run import take_over
+from fleet.travel.unpack_run import take_over, take_sent_back
 
 #: Seconds until a sending that failed is tried again, doubled up to the longest.
 _SHORTEST, _LONGEST = 1.0, 60.0
@@ -116,6 +116,7 @@ class HostTravel:
                 if why := self._bound(shared, task):
                     return Arrived(bound=why)
                 taken = take_over(shared, self._home, task.id, me=self.me)
+                take_sent_back(shared, self._home, task)
                 self._take_messages(shared, task)
         except (FleetError, OSError) as error:
             return Arrived(trouble=str(error))
