@@ -11,7 +11,7 @@ _BEFORE_COLLECTION = 50_000
 
 
 def load_msgspec() -> None:
-    """Import msgspec without typing_extensions, which msgspec imports where it is installed.
+    """Import msgspec without typing_extensions, which msgspec imports where installed.
 
     No Python that fleet runs on needs that module, and it costs more than a bare start.
     """

@@ -34,7 +34,7 @@ class HomeError(FleetError):
 
 
 class QueueError(FleetError):
-    """The queue did not do what it was asked."""
+    """The queue did not do what was asked."""
 
     exit_code = 5
 
@@ -62,18 +62,18 @@ class NotFound(FleetError):
 
 
 class Refused(FleetError):
-    """The queue's own rules forbid it: a cycle, open blockers, another's claim."""
+    """The queue's own rules forbid the change: a cycle, open blockers, another's claim."""
 
     exit_code = 7
 
 
 class NotHere(FleetError):
-    """A task needs something that this machine does not have; another host may have it."""
+    """A task needs something that this machine does not have; another host may."""
 
     exit_code = 8
 
 
 class InvalidTask(FleetError):
-    """A task's own files cannot be trusted, so nothing may run for it."""
+    """A task's own files cannot be trusted, so nothing may run for the task."""
 
     exit_code = 8

@@ -1,4 +1,4 @@
-"""What is known of one account, and what each event makes of it. Pure.
+"""What is known of one account, and the state after each event. Pure.
 
 The pace is how many agents an account bears: halved at a refusal, raised step by step. After a wait
 one task tries the account for all others; once its model has answered, one more agent may start for
@@ -71,7 +71,7 @@ class LimitSeen(Struct, frozen=True, tag=True):
 
 
 class LimitRefused(Struct, frozen=True, tag=True):
-    """A run ended at a limit of the vendor; it had asked for `model`."""
+    """A run ended at a limit of the vendor; the run had asked for `model`."""
 
     limit: RateLimit
     running: int
@@ -85,14 +85,14 @@ class LoginRefused(Struct, frozen=True, tag=True):
 
 
 class RunStarted(Struct, frozen=True):
-    """A run was started; `proving`: on an account of which it is not known whether it works."""
+    """A run was started; `proving`: on an account that may not work."""
 
     task_id: str
     proving: bool = False
 
 
 class ModelAnswered(Struct, frozen=True):
-    """A run has the first answer of its model.
+    """A run has the first answer of the model.
 
     `slots` is how many agents the account may have by configuration, `login_ends` the end of the
     login's tokens if that is near.
@@ -104,13 +104,13 @@ class ModelAnswered(Struct, frozen=True):
 
 
 class RunEnded(Struct, frozen=True):
-    """A run ended, and neither at a limit nor for its login."""
+    """A run ended, and neither at a limit nor by a refused login."""
 
     task_id: str
 
 
 class AccountReset(Struct, frozen=True, tag=True):
-    """A person opened the account, removed it or added another of its name."""
+    """A person opened the account, removed the account or added another of the same name."""
 
 
 AccountEvent = (

@@ -54,16 +54,18 @@ class Breaker:
         return None
 
     def probe(self, blamed: Blamed, task_id: str, now: datetime) -> None:
-        """The task was started: where its coder is held, it tries the coder for all others."""
+        """The task was started: where the coder is held, this task tries the coder
+        for all others.
+        """
         self._circuits.apply(dict.fromkeys(blamed.names, ProbeStarted(task_id)), now)
 
     def probed(self, blamed: Blamed, task_id: str) -> bool:
-        """Whether it is this task that tries its coder for all others."""
+        """Whether this task tries the coder for all others."""
         circuits = [self._circuits.state(name) for name in blamed.names]
         return any(circuit.fault and circuit.probe == task_id for circuit in circuits)
 
     def give_up_probe(self, task_id: str, now: datetime) -> None:
-        """The task showed nothing of its coder: another may try."""
+        """The task showed nothing of the coder: another may try."""
         self._circuits.apply(dict.fromkeys(self._circuits.states, ProbeEnded(task_id)), now)
 
     def note(
@@ -85,7 +87,7 @@ class Breaker:
         return None
 
     def reset(self, coder: str, now: datetime) -> bool:
-        """Give a coder work again, with all its models. False: it was not held."""
+        """Give a coder work again, with all models. False: it was not held."""
         return self._reset(lambda held: coder in (held.coder, held.name), now)
 
     def reset_login(self, blamed: Blamed, now: datetime) -> bool:

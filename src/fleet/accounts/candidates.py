@@ -1,5 +1,5 @@
-"""What a task will run with: its place (directory, coder, model, policy), and its seats: the
-accounts of its coder, and behind them what its chain names.
+"""What a task will run with: the place (directory, coder, model, policy), and the seats: the
+accounts of the coder, and behind them what the chain names.
 
 `place_of` and `stages_of` answer this for the supervisor and for every command alike.
 """
@@ -27,7 +27,7 @@ Stages = tuple[tuple[Seat, ...], ...]
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """Where and with what a task would run, and which of that the task itself asked for."""
+    """Where and with what a task would run, and which of that the task asked for."""
 
     cwd: str
     coder: str
@@ -49,7 +49,7 @@ class Place(Struct, frozen=True, kw_only=True):
 
     @property
     def overrides(self) -> tuple[str, ...]:
-        """Which of cwd, coder and model the task itself asked for."""
+        """Which of cwd, coder and model the task asked for."""
         own = {"cwd": self.own_cwd, "coder": self.own_coder, "model": self.own_model}
         return tuple(name for name, asked_for in own.items() if asked_for)
 
@@ -112,7 +112,7 @@ def own_login(coder: str, config: Config) -> Account:
 
 
 def find(name: str, coder: str, config: Config) -> Account:
-    """An account by its name: a declared one, or a coder's own login. Raises BadInput."""
+    """An account by name: a declared one, or a coder's own login. Raises BadInput."""
     if name in config.accounts:
         return config.accounts[name]
     if name == coder:
@@ -122,7 +122,9 @@ def find(name: str, coder: str, config: Config) -> Account:
 
 
 def resting(account: Account, state: AccountState, now: datetime) -> Wait | None:
-    """Why an account gets no new work, however few agents run on it; None: it gets work."""
+    """Why an account gets no new work, however few agents run there; None: the
+    account gets work.
+    """
     return unavailable(Seat(account=account, model=""), state, Standing(), now)
 
 

@@ -1,4 +1,5 @@
-"""Which account a task runs on, or how long it waits. Pure: a choice among values, and the time.
+"""Which account a task runs on, or how long the task waits. Pure: a choice among values, and the
+time.
 
 The seats of a task come in stages: the accounts of its own coder first, then what its chain
 names. The task gets a seat of the first stage that has a free one: that of the account with the
@@ -32,7 +33,7 @@ _LEAST_ROOM = 0.01
 
 
 class Seat(Struct, frozen=True, kw_only=True):
-    """A way to run a task: an account, and the model to ask it for."""
+    """A way to run a task: an account, and the model to ask for."""
 
     account: Account
     model: str
@@ -43,7 +44,7 @@ class Seat(Struct, frozen=True, kw_only=True):
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """What matters of an account at this moment and is not in its `AccountState`."""
+    """What matters of an account at this moment and is not in the `AccountState`."""
 
     running: int = 0
     #: The task that is to try the account is at work.
@@ -58,14 +59,14 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 
 class Go(Struct, frozen=True, kw_only=True):
-    """The task starts on this seat; `proving`: it tries the account for all others."""
+    """The task starts on this seat; `proving`: the task tries the account for all others."""
 
     seat: Seat
     proving: bool = False
 
 
 class Wait(Struct, frozen=True, kw_only=True):
-    """Why a seat, or every seat of a task, takes no work now, and from when on it may."""
+    """Why a seat, or every seat of a task, takes no work now, and from when on a seat may."""
 
     #: The account that is available first; empty: the task has no seat at all.
     account: str = ""
@@ -86,7 +87,7 @@ def choose(
     session_on: str = "",
     pause: timedelta = _PROBING,
 ) -> Go | Wait:
-    """The seat for a task, or until when it waits.
+    """The seat for a task, or until when the task waits.
 
     `session_on` is the account that holds the task's session, `pause` the wait for a busy account.
     """

@@ -1,5 +1,5 @@
-"""A coder, or one of its models, that fails again and again gets no more work until a single task
-has shown that it works again. Pure.
+"""A coder, or one model, that fails again and again gets no more work until a single task has shown
+success. Pure.
 
 A missing program is held against the whole coder, a refused login against its account; crashes and
 made-up results against the coder with the model that had them, and against one version of the CLI.
@@ -54,7 +54,7 @@ _HONEST_FAILURES = frozenset({"verify_failed"})
 
 
 class Note(Struct, frozen=True):
-    """What one run showed of its coder. A `fault` of None: the coder works."""
+    """What one run showed of the coder. A `fault` of None: the coder works."""
 
     task_id: str
     run: int
@@ -62,7 +62,7 @@ class Note(Struct, frozen=True):
 
 
 class Circuit(Struct, frozen=True, kw_only=True):
-    """What is known of one coder, of one of its models or of one of its accounts."""
+    """What is known of one coder, of one model or of one account."""
 
     #: The latest runs, oldest first.
     recent: tuple[Note, ...] = ()
@@ -83,7 +83,7 @@ CLOSED = Circuit()
 
 
 class RunNoted(Struct, frozen=True, kw_only=True):
-    """A run ended and showed whether its coder works."""
+    """A run ended and showed whether the coder works."""
 
     note: Note
     #: The version of the CLI, if the run told it.
@@ -92,26 +92,26 @@ class RunNoted(Struct, frozen=True, kw_only=True):
 
 
 class ProgramStarted(Struct, frozen=True, kw_only=True):
-    """A run crashed, which says nothing of this circuit but that its program is there."""
+    """A run crashed, which says nothing of this circuit but that the program is there."""
 
     note: Note
     version: str = ""
 
 
 class ProbeStarted(Struct, frozen=True):
-    """A run was started: where the coder is held, its task tries the coder for all others."""
+    """A run was started: where the coder is held, this task tries the coder for all others."""
 
     task_id: str
 
 
 class ProbeEnded(Struct, frozen=True):
-    """A run ended that showed nothing of its coder: another task may try."""
+    """A run ended that showed nothing of the coder: another task may try."""
 
     task_id: str
 
 
 class CircuitReset(Struct, frozen=True, tag=True):
-    """A person gives the coder work again, or a run on another host has shown that it works."""
+    """A person gives the coder work again, or a run on another host has succeeded."""
 
 
 class HeldElsewhere(Struct, frozen=True, kw_only=True, tag=True):
@@ -139,7 +139,7 @@ class Blamed(Struct, frozen=True, kw_only=True):
 
     @property
     def login(self) -> str:
-        """The circuit of the account; the coder's own where it has one login."""
+        """The circuit of the account; the coder's circuit where the coder has one login."""
         own = self.account in ("", self.coder)
         return self.coder if own else f"{self.coder}@{self.account}"
 
@@ -191,7 +191,7 @@ class HeldCoder(Struct, frozen=True, kw_only=True):
 
 
 def fault_of(ending: Ending, *, missing: bool) -> Fault | Literal["unknown"] | None:
-    """What an ending says of its coder: a fault, None if the coder works, or `unknown`.
+    """What an ending says of the coder: a fault, None if the coder works, or `unknown`.
 
     `missing`: the program could not be run.
     """
@@ -284,7 +284,7 @@ def _opened(circuit: Circuit, fault: Fault, why: str, pause: timedelta, now: dat
 
 
 def held_coder(name: str, circuit: Circuit) -> HeldCoder | None:
-    """The coder of a circuit as people see it; None: it gets work."""
+    """The coder of a circuit for people; None: the coder gets work."""
     if circuit.fault is None or circuit.since is None or circuit.until is None:
         return None
     return HeldCoder(
@@ -313,7 +313,7 @@ def holds(
 
 
 def spare_probe(ending: Ending, held: HeldCoder) -> Ending:
-    """The ending of a probe that met the fault it was to look for: its task pays nothing for it."""
+    """The ending of a probe that met the fault in question: the task pays nothing."""
     failed = ending.counts and not bears_out(ending.settlement)
     return structs.replace(
         ending,

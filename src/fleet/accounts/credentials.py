@@ -27,7 +27,7 @@ NO_LOGIN = "it is not logged in"
 
 
 class AccountTrouble(FleetError):
-    """The account cannot be used as it is."""
+    """The account cannot be used in the present state."""
 
 
 def variables(
@@ -83,7 +83,7 @@ def trouble(
     answer: KeyringAnswer | None = None,
 ) -> str:
     """Why the account cannot be used; empty if files, and the keyring's `answer` if there is one,
-    say nothing against it.
+    name no reason.
     """
     try:
         if account.directory:
@@ -111,7 +111,7 @@ def _check_directory(directory: Path, coder: type[Coder]) -> None:
 
 
 def _check_settings(directory: Path, coder: type[Coder]) -> None:
-    """Refuse settings with a key of their own: each run on the account would be ended for it."""
+    """Refuse settings that hold a key: each run on the account would be ended for that."""
     if key := coder.key_in(directory):
         raise AccountTrouble(
             f"the settings.json in {directory} sets {key}, which is used instead of its login"
@@ -125,7 +125,7 @@ def in_keyring(account: Account) -> str:
 
 
 def no_login(account: Account, coder: type[Coder]) -> str:
-    """That the account's directory holds no login; empty if that cannot be told from files.
+    """The trouble of a directory without a login; empty if files cannot tell.
 
     A Mac keeps logins elsewhere, and settings in the directory may name a helper or a key.
     """
@@ -138,7 +138,7 @@ def no_login(account: Account, coder: type[Coder]) -> str:
 
 
 def secret(account: Account, parent: Mapping[str, str], answer: KeyringAnswer | None = None) -> str:
-    """An account's token or key, from where it is kept. Raises AccountTrouble."""
+    """An account's token or key, from the place that the account names. Raises AccountTrouble."""
     kind, _, place = account.secret.partition(":")
     match kind:
         case "env":
@@ -211,7 +211,7 @@ def own_key(coder: type[Coder], env: Mapping[str, str]) -> str:
 
 
 def _own_directory(coder: type[Coder], env: Mapping[str, str]) -> Path:
-    """Where the CLI keeps its state in this environment."""
+    """Where the CLI keeps state in this environment."""
     named = env.get(coder.state_variable, "")
     return Path(named) if named else Path(env.get("HOME", "/"), coder.state_folder)
 

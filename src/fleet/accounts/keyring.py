@@ -1,4 +1,4 @@
-"""Secrets in the system's keyring, read by the `keyring` library in a process of its own.
+"""Secrets in the system's keyring, read by the `keyring` library in a separate process.
 
 A keyring that is locked may ask a person who is not there, so that the process is killed after a
 while; and the supervisor loads neither the library nor what a keyring needs. Answers are kept in

@@ -1,4 +1,4 @@
-"""Moves a session with its history from one account to another of the same coder.
+"""Moves a session with the history from one account to another of the same coder.
 
 A CLI looks for a session in its state directory, of which every account has its own. The files of
 the session are copied to the same place there; the originals stay.

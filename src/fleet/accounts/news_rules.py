@@ -57,15 +57,15 @@ def circuit_of_name(name: str) -> str:
 
 
 def circuit_subject(subject: str) -> tuple[str, str]:
-    """The mark of the key that a circuit is of, and its name: one of the two is empty."""
+    """The mark of the key that a circuit is of, and the circuit's name: one of the two is empty."""
     if subject.startswith(_KEY):
         return subject.removeprefix(_KEY), ""
     return "", subject.removeprefix(_NAME)
 
 
 def key_news(event: AccountEvent) -> tuple[str, KeyNews] | None:
-    """The event for the other hosts with the same key, and what it is about; None: it is of this
-    host alone.
+    """The event for the other hosts with the same key, and the event's subject; None: the event is
+    of this host alone.
     """
     match event:
         case LimitSeen(limit=limit) if limit.kind not in rate_windows.PASSING:
@@ -92,7 +92,7 @@ def key_news_holds(news: KeyNews, age: timedelta, now: datetime) -> bool:
 
 
 def circuit_news_now(news: CircuitNews, age: timedelta) -> CircuitNews | None:
-    """What another host told this long ago of a circuit, as of now; None: it is over."""
+    """What another host told this long ago of a circuit, as of now; None: over by now."""
     match news:
         case HeldElsewhere(fault=fault, why=why, pause=pause):
             left = pause - age.total_seconds()

@@ -1,4 +1,4 @@
-"""What is known of an account's limits, and when they let it work. Pure.
+"""What is known of an account's limits, and when they let the account work. Pure.
 
 A window is kept by its kind: a full week says nothing of the five hours, nor one model's week of
 another model's. Throttling, overload and outages are no windows: they pass by themselves, and lower
@@ -37,7 +37,7 @@ Windows = Mapping[str, Window]
 
 
 def with_limit(windows: Windows, limit: RateLimit, now: datetime, model: str = "") -> Windows:
-    """The windows once a CLI has told of one; values of it that cannot be are left out.
+    """The windows once a CLI has told of one; impossible values are left out.
 
     `model` is the model that the window refused.
     """

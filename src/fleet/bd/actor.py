@@ -1,4 +1,4 @@
-"""The name that a change is recorded under, found as bd finds it."""
+"""The name that a change is recorded under, found in the way of bd."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -36,7 +36,7 @@ _MANY = ("file", "graph")
 
 
 class Made(Struct, frozen=True, kw_only=True):
-    """How it went. With a code other than 0 nothing was made, and the streams say why."""
+    """How a `create` went. With a code other than 0 nothing was made, and the streams say why."""
 
     code: int
     #: How the user wants to see it: fleet's line, JSON (`out`), the id alone, or not at all.
@@ -60,7 +60,7 @@ def create(
     stdin: IO[bytes] | None = None,
     held: bool = False,
 ) -> Made:
-    """Run the user's `create` with the settings in its metadata.
+    """Run the user's `create` with the settings in the metadata.
 
     Files named relative to `invoked_in` are found there although bd runs in the home. `held`: what
     is made is blocked before it could be claimed.
@@ -127,7 +127,7 @@ class _Wish:
         self.reads_stdin = "stdin" in self._flags or "-" in self._flags.values()
 
     def args(self) -> list[str]:
-        """The same command line, with fleet's part in it. A plan takes no metadata of its own."""
+        """The same command line, with fleet's part added. A plan takes no metadata of its own."""
         added = ["--json"]
         if not self.is_many and self.metadata:
             added.append(f"--metadata={msgspec.json.encode(self.metadata).decode()}")
@@ -200,7 +200,7 @@ class _Wish:
 
 
 def _would_create(answer: Any) -> str:
-    """What a dry run is told with, as fleet's own queues tell it."""
+    """The answer to a dry run, in the words of fleet's own queues."""
     nodes = answer.get("nodes") or [answer]
     return "".join(f"Would create: {node.get('title', '')}\n" for node in nodes)
 

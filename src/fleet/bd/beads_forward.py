@@ -54,7 +54,7 @@ def forward(
     stderr: Stream = None,
     before_output: Callable[[], None] | None = None,
 ) -> int:
-    """Run bd with exactly these arguments and answer with its exit code.
+    """Run bd with exactly these arguments and answer with bd's exit code.
 
     Files are named relative to `invoked_in`; `patience` is how long a short command may take. On a
     terminal `before_output` is called once bd says something.
@@ -90,7 +90,7 @@ def _limit(verb: str, args: Sequence[str], patience: timedelta) -> float | None:
 
 
 def _wait_politely(locks: ExitStack, lock: WriteLock) -> None:
-    """Take our turn; if it never comes, go ahead: bd has locks of its own, only slower ones."""
+    """Take our turn; if that never comes, go ahead: bd has locks too, only slower ones."""
     try:
         locks.enter_context(lock.held())
     except QueueBusy:

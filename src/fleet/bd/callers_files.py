@@ -17,7 +17,7 @@ _FILES = frozenset(
 
 
 def located(args: Sequence[str], base: Path) -> list[str]:
-    """A whole bd line with its relative files made absolute; all else as it was."""
+    """A whole bd line with relative files made absolute; all else unchanged."""
     name, _ = split_command(args)
     verb = find_verb(name)
     if verb is None:
@@ -37,7 +37,7 @@ def located(args: Sequence[str], base: Path) -> list[str]:
 
 
 def located_flag(piece: Part, base: Path) -> Sequence[str]:
-    """A flag that names a relative file, with the whole path; any other piece as it was typed."""
+    """A flag that names a relative file, with the whole path; any other piece as typed."""
     if piece.flag in _FILES and piece.value:
         return [f"--{piece.flag}={_absolute(piece.value, base)}"]
     if piece.flag == "metadata" and piece.value and piece.value.startswith("@"):

@@ -1,4 +1,4 @@
-"""What a bd command is: the verb, the line that calls it, and the reply that it returns."""
+"""What a bd command is: the verb, the line that calls the verb, and the reply."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -39,7 +39,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verb(msgspec.Struct, frozen=True, kw_only=True):
-    """One command with its own flags, and the function that carries it out."""
+    """One command with flags, and the function that carries the command out."""
 
     run: "Callable[[Call], Reply]"
     usage: str
@@ -73,7 +73,7 @@ GLOBAL = (
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """One command line with all that its verb needs."""
+    """One command line with all that the verb needs."""
 
     verb: Verb
     #: The command's name as it was typed: `close` or `done`.
@@ -116,7 +116,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         print(harmless(text), file=self.err)
 
     def confirmed(self, text: str, value: Any = UNSET, **more: Any) -> Reply:
-        """The reply of a command that changed something; --quiet leaves its text out."""
+        """The reply of a command that changed something; --quiet leaves the text out."""
         return Reply(value=value, text="" if self.line.switch("quiet") else text, **more)
 
     def check(self) -> None:
@@ -131,7 +131,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
             raise Failure(f"operation '{operation}' is not allowed in read-only mode")
 
     def task(self, word: str) -> Task:
-        """The task that a word on the line means: a whole id, an id without its prefix, or the
+        """The task that a word on the line means: a whole id, an id without the prefix, or the
         beginning of exactly one id.
         """
         return self.queue.get(self.resolve(word))

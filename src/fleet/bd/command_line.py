@@ -1,4 +1,4 @@
-"""One bd command line, from its words to its exit code: read, carry out, print."""
+"""One bd command line, from words to exit code: read, carry out, print."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -156,7 +156,7 @@ def read_line(
     stdin: TextIO | None = None,
     read_file: Callable[[str], bytes] | None = None,
 ) -> Call:
-    """The line as a call of its verb. Raises FlagError where bd would not accept the line."""
+    """The line as a call of a verb. Raises FlagError where bd would not accept the line."""
     for number, word in enumerate(args, start=1):
         if not _storable(word):
             raise FlagError(f"argument {number} is not valid UTF-8 text: {word!a}")

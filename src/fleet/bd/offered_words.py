@@ -17,7 +17,7 @@ _WITHOUT_IDS = frozenset(
 
 
 def offered(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The commands that may come next, each with its line of help; `words` stand before."""
+    """The commands that may come next, each with a line of help; `words` stand before."""
     name = _name(words)
     if find_verb(name) is not None and not _seconds(name):
         return
@@ -27,12 +27,12 @@ def offered(words: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def offered_flags(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The flags of the command on the line, each with its line of help."""
+    """The flags of the command on the line, each with a line of help."""
     yield from ((f"--{flag.name}", flag.help) for flag in _flags(_name(words)))
 
 
 def flag_before(words: Sequence[str]) -> str:
-    """The flag whose value comes next, by its long name; empty if none waits for one."""
+    """The flag whose value comes next, by long name; empty if none waits for a value."""
     if not words or not words[-1].startswith("-"):
         return ""
     for flag in _flags(_name(words)):

@@ -163,7 +163,7 @@ def _integer(flag: Flag, value: str) -> int:
 
 
 class Part(Struct, frozen=True):
-    """A piece of a line as typed: a flag with its value, a word, or `--` and all behind it."""
+    """A piece of a line as typed: a flag with a value, a word, or `--` and all that follows."""
 
     typed: tuple[str, ...]
     #: The flag's long name; empty for words, and for flags that are not known.
@@ -215,8 +215,8 @@ def _known(known: Sequence[Flag], word: str) -> tuple[Flag | None, str | None]:
 def take(
     own: Sequence[Flag], known: Sequence[Flag], args: Sequence[str]
 ) -> tuple[dict[str, list[str]], list[str]]:
-    """Pick some flags with values out of a line, each with the values it was given in order, and
-    leave the rest of the line exactly as it was.
+    """Pick some flags with values out of a line, each with the given values in order, and leave the
+    rest of the line unchanged.
 
     `known` are the flags that may stand beside them: their values are never mistaken for flags.
     """

@@ -1,4 +1,4 @@
-"""The command line: one file a verb, each loaded only when it is called.
+"""The command line: one file a verb, each loaded only when called.
 
 Nothing here imports click: scripts, prompts and agents call `fleet ready`, `show`, `tasks`,
 `status` and `bd` all the time, and click costs as much as the rest of such a command.

@@ -1,4 +1,4 @@
-"""`fleet demo`: watch fleet work before you trust it with a project."""
+"""`fleet demo`: watch fleet work before trusting fleet with a project."""
 
 import shutil
 import sys
@@ -114,7 +114,7 @@ def _on_hosts(count: int, *, keep: bool) -> int:
 
 
 class DemoPage:
-    """The page on the demo's home: from its first task on, until a person has seen enough."""
+    """The page on the demo's home: from the first task on, until a person has seen enough."""
 
     def __init__(self, env: Mapping[str, str], say: Callable[[str, str], None]) -> None:
         self._env, self._say = env, say
@@ -145,7 +145,9 @@ class DemoPage:
         self._say(f"The page, within a minute: {address}", "bold")
 
     def stay(self) -> None:
-        """Leave the page open until Ctrl-C; the last line is its address, with a fresh code."""
+        """Leave the page open until Ctrl-C; the last line is the page's address,
+        with a fresh code.
+        """
         if self._thread is None or self._server is None:
             return
         from fleet import control

@@ -36,7 +36,7 @@ class Quick(Struct, frozen=True, kw_only=True):
 
 
 def quickly(args: Sequence[str]) -> int | None:
-    """Run a simple command line; returns its exit code, None: the line is for click."""
+    """Run a simple command line; returns the exit code, None: the line is for click."""
     if not args or args[0] not in QUICK:
         return None
     quick: Quick = import_module(f"fleet.cli.{COMMANDS[args[0]][0]}").QUICK
@@ -48,7 +48,7 @@ def quickly(args: Sequence[str]) -> int | None:
 
 
 def as_click(quick: Quick) -> "click.Command":
-    """The same command for click, which prints its help and refuses bad lines."""
+    """The same command for click, which prints help and refuses bad lines."""
     import click
 
     from fleet.cli.task_ids import completer

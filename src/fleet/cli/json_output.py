@@ -13,7 +13,7 @@ from fleet.schemas.shown_text import harmless_json
 
 
 def task_shape(fleet: Control, task: Task) -> dict[str, Any]:
-    """One task with its place; an invalid task has `invalid` instead."""
+    """One task with place; an invalid task has `invalid` instead."""
     shape: dict[str, Any] = {
         "id": task.id,
         "title": task.title,
@@ -41,6 +41,6 @@ def task_shape(fleet: Control, task: Task) -> dict[str, Any]:
 
 
 def pretty(payload: Any) -> str:
-    """JSON for people and programs; on a terminal nothing in it is obeyed."""
+    """JSON for people and programs; a terminal obeys nothing in this text."""
     text = msgspec.json.format(msgspec.json.encode(payload), indent=2).decode()
     return harmless_json(text) if sys.stdout.isatty() else text

@@ -18,7 +18,7 @@ _SILENCE, _TURN = 1.0, 0.2
 
 @contextmanager
 def live_view() -> Generator[Callable[[Sequence[str]], None]]:
-    """A function that draws lines over those it drew before; stdout is a terminal."""
+    """A function that draws lines over the lines that were drawn before; stdout is a terminal."""
     out, shown = sys.stdout, 0
 
     def draw(lines: Sequence[str]) -> None:
@@ -42,7 +42,7 @@ def live_view() -> Generator[Callable[[Sequence[str]], None]]:
 def waiting(
     what: str, *, quiet: bool = False, after: float = _SILENCE
 ) -> Generator[Callable[[], None]]:
-    """Say on a terminal's stderr what is waited for, once it takes longer than a moment.
+    """Say on a terminal's stderr what is waited for, once the wait is longer than a moment.
 
     Gives a function that takes the line away again, for a block that prints. `quiet` (as with
     --json), or a stderr that is no terminal: nothing is said.

@@ -63,7 +63,7 @@ def _coloured(line: str) -> str:
 
 
 def put(chunks: Iterable[bytes]) -> None:
-    """Print each chunk as soon as it comes."""
+    """Print each chunk at once."""
     out = sys.stdout.buffer
     if not sys.stdout.isatty():
         for chunk in chunks:

@@ -1,5 +1,5 @@
 """Sentences and named rows on their way to a person: on a terminal they are broken between words at
-its width, and later lines are indented; in a pipe or a file each stays one line.
+the terminal's width, and later lines are indented; in a pipe or a file each stays one line.
 """
 
 import sys
@@ -16,7 +16,7 @@ def print_line(text: str = "", indent: int = 2, *, err: bool = False) -> None:
 
 
 def print_row(name: str, value: str, column: int) -> None:
-    """Print `name:  value`, the value in its column. Without a name: more of the row above."""
+    """Print `name: value`, the value in a column. Without a name: more of the row above."""
     _print([row(name, value, column)], err=False)
 
 

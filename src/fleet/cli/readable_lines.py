@@ -28,7 +28,7 @@ Line = Mapping[str, Any]
 
 
 def readable(chunks: Iterable[bytes], now: datetime) -> Iterator[str]:
-    """A line of text for each JSON line that tells something; what is no JSON stays as it is."""
+    """A line of text for each JSON line that tells something; what is no JSON stays unchanged."""
     rest = b""
     for chunk in chunks:
         *whole, rest = (rest + chunk).split(b"\n")
@@ -89,7 +89,7 @@ def _words(line: Line) -> tuple[str, str] | None:
 
 
 def _note(kind: str, line: Line) -> str:
-    """A note of fleet's own: its name and its facts."""
+    """A note of fleet's own: name and facts."""
     facts = [
         f"{name} {one_line(_plain(value))}"
         for name, value in line.items()
@@ -115,6 +115,6 @@ def _call(call: Line) -> str:
 
 
 def _results(run: str, results: Iterable[Line]) -> tuple[str, str] | None:
-    """What failed; a tool that went well needs no line of its own."""
+    """What failed; a tool without an error needs no line."""
     failed = [first_line(str(each.get("text", ""))) for each in results if each.get("is_error")]
     return (f"{run}failed: {'; '.join(failed)}", "red") if failed else None

@@ -1,4 +1,4 @@
-"""`fleet` itself: the overview, and the way to each command."""
+"""`fleet` alone: the overview, and the way to each command."""
 
 import os
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _COMPLETES = "_FLEET_COMPLETE"
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command only when it is called."""
+    """A group that imports a command only to call it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -72,7 +72,7 @@ def root(debug: bool) -> None:
 
 
 def fleet(args: Sequence[str]) -> int:
-    """Run one command line and return its exit code."""
+    """Run one command line and return the exit code."""
     if not args and _COMPLETES not in os.environ:
         from fleet.cli.inspect.next_steps import print_next_steps
 

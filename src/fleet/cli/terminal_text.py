@@ -1,5 +1,5 @@
-"""Text on a terminal: text of tasks and agents is shown as it is and never obeyed, broken between
-words, in columns and in colours.
+"""Text on a terminal: text of tasks and agents is shown and never obeyed, broken between words, in
+columns and in colours.
 """
 
 import os
@@ -55,7 +55,7 @@ _SGR: Mapping[str, str] = MappingProxyType(
 
 
 def lines(text: str, indent: str = "  ") -> str:
-    """Text on its own lines, each indented and free of control characters."""
+    """Text line by line, each indented and free of control characters."""
     return "\n".join(f"{indent}{one_line(line)}".rstrip() for line in text.splitlines())
 
 
@@ -83,7 +83,7 @@ def wants_colour() -> bool:
 
 
 def painted(text: str, style: str) -> str:
-    """Text in a colour, bold or dim; as it is without a style, or where colours are not wanted."""
+    """Text in a colour, bold or dim; unchanged without a style, or where colours are not wanted."""
     return f"\x1b[{_SGR[style]}m{text}\x1b[0m" if style and text and wants_colour() else text
 
 
@@ -123,7 +123,7 @@ def table(
 
 
 def folded(text: str, indent: int = 0, width: int | None = None, begin: int | None = None) -> str:
-    """A text broken between words for a terminal, its later lines indented; in a pipe one line.
+    """A text broken between words for a terminal, later lines indented; in a pipe one line.
 
     The first line begins at the column `begin`, or where the others do. A word that is too long
     stays whole: it may be a path.

@@ -31,7 +31,9 @@ _FOUND: "ContextVar[dict[tuple[str, Path | None], type[Coder]] | None]" = Contex
 
 @contextmanager
 def found_once() -> Generator[None]:
-    """Inside, an added coder is looked for once: its start asks for its class some seven times."""
+    """Inside, an added coder is looked for once: a start asks for the coder's class some seven
+    times.
+    """
     token = _FOUND.set({})
     try:
         yield
@@ -97,7 +99,7 @@ def make(
 
 
 def model_of(name: str, model: str, home: Path | None = None, *, inherited: bool) -> str:
-    """The model that a run of this coder asks for; empty: its CLI chooses. Raises BadInput.
+    """The model that a run of this coder asks for; empty: the CLI chooses. Raises BadInput.
 
     `inherited`: the task did not choose `model` itself. No coder of fleet's own is imported.
     """

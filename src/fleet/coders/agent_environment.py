@@ -79,14 +79,14 @@ def agent_env(
 
 
 def plain_env(parent: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a command that is no agent: it holds no login of any coder."""
+    """The environment of a command that is no agent, without the login of any coder."""
     env = {name: value for name, value in parent.items() if _may_pass(name)}
     env.setdefault("TERM", "dumb")
     return {**env, **GUARDS}
 
 
 def secret_values(coder: Coder, env: Mapping[str, str]) -> Iterator[str]:
-    """The values in an agent's environment that are secrets: its login, what is named like a key,
+    """The values in an agent's environment that are secrets: the login, what is named like a key,
     and the passwords of proxies.
     """
     for name, value in env.items():

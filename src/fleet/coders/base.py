@@ -149,8 +149,8 @@ class Coder(ABC):
         }
 
     def telemetry(self) -> dict[str, str]:
-        """Variables that make the CLI send its own spans to `Options.otlp`. One that the operator
-        set stays as it is.
+        """Variables that make the CLI send spans to `Options.otlp`. One that the operator set stays
+        as it is.
         """
         return {}
 
@@ -178,11 +178,11 @@ class Coder(ABC):
         )
 
     def prompt_file(self, task_dir: Path) -> Path:
-        """Where the supervisor puts the prompt before it starts the agent."""
+        """Where the supervisor puts the prompt before the agent starts."""
         return task_dir / "prompt.md"
 
     def left_out(self, env: Mapping[str, str], cwd: str) -> tuple[str, ...]:
-        """Words for the command line that keep the CLI to its context (`Options.leave_out`).
+        """Words for the command line that keep the CLI to the run's context (`Options.leave_out`).
 
         Called once a run, before `build_argv`. May read the CLI's own files, where `env` puts
         them; what cannot be read is not left out.
@@ -191,7 +191,7 @@ class Coder(ABC):
         return ()
 
     def second_stream(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
-        """One more file that this CLI writes about a session: a directory and a glob below it.
+        """One more file that this CLI writes about a session: a directory and a glob below.
 
         `env` is the agent's. A resumed session may go on in the same file: a run's own part
         begins where the file ended when the run began.
@@ -200,7 +200,7 @@ class Coder(ABC):
         return None
 
     def transcript(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
-        """The CLI's own record of a session, as `second_stream` returns it: while the record
+        """The CLI's own record of a session, in the form of `second_stream`: while the record
         grows, a silent stream is no sign of a stall.
         """
         return self.second_stream(session_id, env)
@@ -221,7 +221,7 @@ class Coder(ABC):
 
     @classmethod
     def key_in(cls, directory: Path) -> str:
-        """The setting in an account's directory that makes its CLI use another login; empty if
+        """The setting in an account's directory that makes the CLI use another login; empty if
         there is none.
         """
         del directory
@@ -238,12 +238,12 @@ class Coder(ABC):
 
     @classmethod
     def inherits(cls, model: str) -> str | None:
-        """The model for a task that did not choose `model` itself; None: this coder's default."""
+        """The model for a task that did not choose `model`; None: this coder's default."""
         return None if not model or is_one_of(model, cls.foreign_models) else model
 
     def read(self, raw_line: str, now: datetime, *, second: bool = False) -> Event | None:
-        """One line as an Event with its time and without the line itself; a coder that breaks on
-        it makes a `bad` event.
+        """One line as an Event with a time and without the line; a coder that breaks on the line
+        makes a `bad` event.
         """
         if not raw_line.strip():
             return None
@@ -261,7 +261,7 @@ class Coder(ABC):
     def outcome(
         self, totals: RunTotals, exit_code: int | None, signal: int | None, *, stderr: str = ""
     ) -> Outcome:
-        """How the run ended, by what its stream and its process say."""
+        """How the run ended, by what stream and process say."""
         return run_outcome.outcome(
             totals,
             exit_code,

@@ -1,4 +1,4 @@
-"""Which coders can run on this machine: the program of each, where it is, and its version."""
+"""Which coders can run on this machine: the program of each, the place, and the version."""
 
 import os
 import shutil
@@ -52,7 +52,7 @@ def installed_programs(home: Path, patience: float = PATIENCE) -> InstalledProgr
 
 
 def program_of(coder: Coder, home: Path) -> str:
-    """The program that a coder starts: its `program`, or the first word of its command line."""
+    """The program that a coder starts: `program`, or the first word of the command line."""
     if coder.program:
         return coder.program
     now = datetime.now(UTC)

@@ -12,13 +12,15 @@ GOOGLE = ("gemini*",)
 
 
 class CoderModels(NamedTuple):
-    """The model that a coder takes by itself (empty: its CLI chooses), and other coders' models."""
+    """The model that a coder takes by default (empty: the CLI chooses), and other
+    coders' models.
+    """
 
     default: str
     foreign: tuple[str, ...]
 
     def inherit(self, model: str) -> str:
-        """The model of a run that did not choose `model` itself."""
+        """The model of a run that did not choose `model`."""
         return self.default if not model or is_one_of(model, self.foreign) else model
 
 

@@ -1,4 +1,4 @@
-"""What an agent is told: the templates, the task, and how the run before it ended."""
+"""What an agent is told: the templates, the task, and how the last run ended."""
 
 from functools import cache
 from pathlib import Path
@@ -42,8 +42,8 @@ def fresh(task: Task, task_dir: Path, *, last_ending: str, cap: int | None, told
 
 
 def _instructions(task: Task, task_dir: Path) -> str:
-    """The rules with the real path and id: a CLI that asks before it runs a command refuses one
-    with a variable in it.
+    """The rules with the real path and id: a CLI that asks before running a command refuses one
+    with a variable.
     """
     named = {"$FLEET_ARTIFACT_DIR": str(task_dir / "artifacts"), "<task id>": task.id}
     text = _read("INSTRUCTION.md").strip()
@@ -63,7 +63,7 @@ def resumed(
     cut_off: tuple[str, ...] | None = (),
     told: str = "",
 ) -> str:
-    """The prompt that carries a session on: it has the first one in its memory.
+    """The prompt that carries a session on, which has the first prompt in memory.
 
     Not all of it: a CLI may drop a call that never had a result, so the calls are named here.
     `cut_off` None: the last run ended by itself.

@@ -14,7 +14,7 @@ _GRACE_MS = 8000
 
 
 def for_claude(server: ToolServer) -> str:
-    """A value for `--mcp-config`: loaded at once, and not only found when it is searched for."""
+    """A value for `--mcp-config`: the server is loaded at once, and not only found by a search."""
     command, *args = server.argv
     entry = {
         "command": command,

@@ -1,4 +1,4 @@
-"""`trusted-coders.json` in the home: the coder files that a person listed, each with its digest.
+"""`trusted-coders.json` in the home: the coder files that a person listed, each with a digest.
 
 A coder's file is code that runs inside the supervisor, or names a command that the supervisor
 starts. So it is loaded only with the content that a person trusted by `fleet coders trust`.
@@ -96,7 +96,9 @@ def _file(home: Path, name: str) -> Path:
 
 
 def _content(path: Path) -> bytes:
-    """A person may have made the file a link: its digest holds whatever the link leads to."""
+    """The content of a file; a person may have made the file a link, and the digest holds what the
+    link leads to.
+    """
     found = lenient_read.read(path, _LARGEST + 1)
     problem = "it is not there" if found is None else found.problem
     if found is not None and found.size > _LARGEST:

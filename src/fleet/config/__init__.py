@@ -1,4 +1,4 @@
-"""`runtime.toml`: the only code that reads or writes the file; `keys` says what may stand in it.
+"""`runtime.toml`: the only code that reads or writes the file; `keys` lists what may stand there.
 
 A broken file is an error with its place, never a default in disguise.
 """
@@ -221,8 +221,8 @@ class ProjectAssignment(NamedTuple):
 
 
 def read_project_assignment(word: str) -> ProjectAssignment:
-    """`key=value` for a project, checked; a list takes its lines one by one, and without a value it
-    is empty. `key+=line` adds a line to a list.
+    """`key=value` for a project, checked; a list takes lines one by one, and without a value the
+    list is empty. `key+=line` adds a line to a list.
     """
     name, equals, raw = word.partition("=")
     adds = name.endswith("+")
@@ -246,8 +246,9 @@ def changed(
     path: Path,
     *table: str,
 ) -> str:
-    """The file's text with some keys set or taken out (None), everything else (order, comments) as
-    it was. `table` names the table of one project or account; `changes` of None take it out.
+    """The file's text with some keys set or taken out (None), everything else (order, comments)
+    unchanged. `table` names the table of one project or account; `changes` of None take the table
+    out. `table` names the table of one project or account; `changes` of None take it out.
     """
     import tomlkit
 
@@ -269,7 +270,7 @@ def changed(
 
 
 def default_text(**chosen: Setting) -> str:
-    """A new runtime.toml: each key under a comment that says what it does."""
+    """A new runtime.toml: each key under a comment on the key's meaning."""
     import tomlkit
 
     document = tomlkit.document()

@@ -1,4 +1,4 @@
-"""`[accounts.NAME]` in runtime.toml: logins and keys that fleet may use, never a secret itself."""
+"""`[accounts.NAME]` in runtime.toml: logins and keys that fleet may use, never a secret."""
 
 import os
 import re
@@ -36,14 +36,14 @@ def read(table: object, stop_at: int) -> tuple[dict[str, Account], str]:
 
 
 def name_problem(name: str) -> str:
-    """Why this is no name for an account; empty if it is one."""
+    """Why this is no name for an account; empty: a good name."""
     if _NAME.fullmatch(name):
         return ""
     return f"{name!r} is no name for an account: small letters, digits, - and _"
 
 
 def problem(key: str, value: object) -> str:
-    """Why this value of an account's key is refused; empty if it is good."""
+    """Why this value of an account's key is refused; empty: a good value."""
     check = _CHECKS.get(key)
     if check is None:
         return f"is not a key of an account; known: {', '.join(_CHECKS)}"

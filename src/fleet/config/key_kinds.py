@@ -105,7 +105,7 @@ class Key(Struct, frozen=True):
     per_project: bool = False
 
     def problem(self, value: object) -> str:
-        """Why this value cannot be used; empty if it can."""
+        """Why this value cannot be used; empty: a good value."""
         if isinstance(self.default, int):
             if not isinstance(value, int) or isinstance(value, bool):
                 return f"must be a whole number, not {value!r}"
@@ -127,9 +127,9 @@ class Key(Struct, frozen=True):
         return ""
 
     def plain(self, value: Setting) -> Setting:
-        """The value itself, or the choice that it is another word for."""
+        """The same value, or the choice that the value is another word for."""
         return self.other_words.get(str(value), value)
 
     def read(self, value: Setting) -> Any:
-        """The value as fleet uses it: seconds, bytes, dollars, a budget. Raises BadInput."""
+        """The value in fleet's units: seconds, bytes, dollars, a budget. Raises BadInput."""
         return _READERS[self.kind](str(value)) if self.kind in _READERS else value

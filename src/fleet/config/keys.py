@@ -1,4 +1,4 @@
-"""Every key of runtime.toml: its kind, its range, and what it does."""
+"""Every key of runtime.toml: kind, range, and meaning."""
 
 from collections.abc import Mapping
 

@@ -35,7 +35,7 @@ class TelegramSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class NtfySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[notify.ntfy]`: a topic that tells, and one beside it that takes what a button sends."""
+    """`[notify.ntfy]`: a topic that tells, and another that takes what a button sends."""
 
     #: Where the topic's name is, which is as good as a password.
     topic: str

@@ -39,7 +39,7 @@ LISTS: Mapping[str, str] = {
 
 
 class Project(Struct, frozen=True, kw_only=True):
-    """What one project sets itself."""
+    """What one project sets."""
 
     path: str
     #: Its own values of the keys that a project may have.
@@ -76,7 +76,7 @@ def read(table: object) -> tuple[dict[str, Project], str]:
 
 
 def problem(name: str, value: object) -> str:
-    """Why a project cannot have this; empty if it can."""
+    """Why a project cannot have this; empty: a project can."""
     if name in LISTS:
         lines = cast("list[object]", value) if isinstance(value, list) else [value]
         if not all(isinstance(line, str) and line.strip() and "\0" not in line for line in lines):
@@ -112,7 +112,7 @@ def _lines_problem(name: str, lines: list[str]) -> str:
 
 
 def is_address(text: str) -> bool:
-    """A project is named by the address of its repository: `https://…`, `git@host:path`."""
+    """The text is the address of a repository: `https://…`, `git@host:path`."""
     head, colon, rest = text.partition(":")
     return bool(colon and rest) and not rest.startswith(":") and "/" not in head
 
@@ -154,7 +154,7 @@ def name_of(projects: Mapping[str, Project], cwd: str, *, inside: bool = True) -
 
 
 def way_up(project: Project, cwd: str) -> str:
-    """The project's directory as seen from one in it."""
+    """The project's directory as seen from one below."""
     places = os.path.normpath if _spells(project.path, cwd) else _real
     return os.path.relpath(places(project.path), places(cwd))
 

@@ -20,8 +20,8 @@ class DemoPerson:
         self._asked_at: float | None = None
 
     def answer(self, fleet: Control, asking: Sequence[str]) -> str:
-        """Answer the first task that asks, once its question was read; the command line that a
-        person would have typed, or nothing while there is nothing to answer yet.
+        """Answer the first task that asks, once a person could have read the question; the command
+        line that a person would have typed, or nothing while there is nothing to answer yet.
         """
         if not asking:
             self._asked_at = None

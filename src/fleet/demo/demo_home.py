@@ -162,7 +162,7 @@ class DemoHome:
         return done.stdout.strip()
 
     def start_supervisor(self) -> int:
-        """Start `fleet run`; returns its process number.
+        """Start `fleet run`; returns the process number.
 
         The supervisor gets a session of its own, so that Ctrl-C reaches the demo alone. Where
         `setpriv` exists, the supervisor ends with the demo, even if the demo is killed.
@@ -184,7 +184,7 @@ class DemoHome:
             self._supervisor = None
 
     def supervisor_failure(self) -> str | None:
-        """What the supervisor printed before it ended by itself; None while it runs."""
+        """What the supervisor printed before ending unasked; None: still running."""
         if self._supervisor is None or self._supervisor.poll() is None:
             return None
         return self._printed.read_text(errors="replace").strip()[-4000:] or "nothing was printed"
@@ -221,7 +221,7 @@ def remove_files(root: Path) -> None:
 
 @contextmanager
 def demo_home(*, keep: bool) -> Generator[DemoHome]:
-    """A temporary home; at exit its processes end and, unless `keep`, its files go."""
+    """A temporary home; at exit all processes end and, unless `keep`, the files go."""
     if shutil.which("git") is None:
         raise FleetError("the demo needs git", hint="Install git, then run it again.")
     interrupts = Interrupts()

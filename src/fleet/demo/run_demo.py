@@ -89,7 +89,7 @@ class Demo:
         return time.monotonic() - self._began
 
     def _watch(self, fleet: Control) -> tuple[list[DemoRow], str]:
-        """Wait for the end; returns the last rows, and what went wrong with the demo itself."""
+        """Wait for the end; returns the last rows, and what went wrong with the demo."""
         while True:
             rows = self._show(fleet)
             self._act(fleet, rows)
@@ -160,7 +160,7 @@ class Demo:
 
 
 def titled(text: str, title: str) -> str:
-    """A line about a task with its title, and that once."""
+    """A line about a task with the title, named once."""
     task_id, _, rest = text.removesuffix(f": {title}").partition(":")
     return f"{task_id} {title}:{rest}"
 

@@ -38,12 +38,12 @@ PROJECT: Mapping[str, str] = {
 
 
 def readme_with(command: str) -> str:
-    """The README of an agent that knows of its own command alone."""
+    """The README of an agent that knows only one command."""
     return PROJECT["README.md"].replace("none yet", command)
 
 
 class ExpectedEnd(Struct, frozen=True):
-    """How one run has to end: its settlement, and words of the reason.
+    """How one run has to end: the settlement, and words of the reason.
 
     `Verified`: the claim holds, and its work is to land.
     """
@@ -53,9 +53,8 @@ class ExpectedEnd(Struct, frozen=True):
 
 
 class Cue(Struct, frozen=True):
-    """What an agent waits for, however slow the machine is, before it goes on: a task of this key
-    whose run was adopted, whose agent is at work, that has landed, or that has moved to another
-    host.
+    """What an agent waits for, however slow the machine, before going on: a task of this key whose
+    run was adopted, whose agent is at work, that has landed, or that has moved to another host.
     """
 
     key: str

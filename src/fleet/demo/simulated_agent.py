@@ -111,7 +111,7 @@ class Session:
         self._answer({"type": "text", "text": text})
 
     def call(self, tool: str, **given: Any) -> str:
-        """Print a tool call; returns the id for its result."""
+        """Print a tool call; returns the id for the result."""
         call = f"call-{self._answers + 1}"
         self._answer({"type": "tool_use", "id": call, "name": tool, "input": given})
         return call
@@ -212,7 +212,7 @@ class Agent:
         self.session.end("Done.")
 
     def wait_for_cue(self) -> None:
-        """Stay at work until it is this agent's turn."""
+        """Stay at work until the cue comes."""
         cue = cue_file(self._temporary, self.task.key)
         for _ in range(_LOOKS):
             if self.task.cue is None or cue.exists():
@@ -240,7 +240,7 @@ def _steady(agent: Agent) -> None:
 
 
 def _fragile(agent: Agent) -> None:
-    """Killed half-way through its first run, as the kernel does when memory is short."""
+    """Killed half-way through the first run, as the kernel does when memory is short."""
     path, text = next(iter(agent.task.files.items()))
     if agent.first_run:
         agent.write(path, text[: len(text) // 2])
@@ -251,7 +251,7 @@ def _fragile(agent: Agent) -> None:
 
 
 def _curious(agent: Agent) -> None:
-    """Asks a question in its first run, and follows the answer in the next."""
+    """Asks a question in the first run, and follows the answer in the next."""
     talk = agent.artifacts / "Q&A.md"
     _, answered, answer = (talk.read_text() if talk.exists() else "").partition("## A:")
     if not answered:
@@ -267,7 +267,7 @@ def _curious(agent: Agent) -> None:
 
 
 def _throttled(agent: Agent) -> None:
-    """Meets a rate limit in its first run."""
+    """Meets a rate limit in the first run."""
     if agent.first_run:
         agent.say("I look at what there is.")
         agent.session.rate_limit(time.time() + LIMIT_S)
@@ -277,7 +277,7 @@ def _throttled(agent: Agent) -> None:
 
 
 def _wordy(agent: Agent) -> None:
-    """Fills its context in its first run, and goes on from its notes in the next."""
+    """Fills the context in the first run, and goes on from notes in the next."""
     (first, text), *rest = agent.task.files.items()
     plan = agent.artifacts / "PLAN_AND_STATUS.md"
     if plan.exists():
@@ -295,7 +295,9 @@ def _wordy(agent: Agent) -> None:
 
 
 def _overtaken(agent: Agent) -> None:
-    """Edits a line that another task changes meanwhile; finds the merge begun, and finishes it."""
+    """Edits a line that another task changes meanwhile; finds the merge begun, and finishes the
+    merge.
+    """
     readme = Path("README.md")
     if agent.first_run:
         _steady(agent)
@@ -322,7 +324,7 @@ def both_sides(text: str) -> str:
 
 
 def _releasing(agent: Agent) -> None:
-    """Looks whether its clone holds what the tasks before it landed, and releases that."""
+    """Looks whether the clone holds what earlier tasks landed, and releases that."""
     agent.shell("git", "log", "--oneline", "--first-parent")
     paths = [path for task in TASKS if task.key in agent.task.needs for path in task.files]
     if missing := [path for path in paths if not Path(path).exists()]:
@@ -335,7 +337,7 @@ def _releasing(agent: Agent) -> None:
 
 
 def _forgetful(agent: Agent) -> None:
-    """Ends without closing its task, in every run."""
+    """Ends without closing the task, in every run."""
     agent.say("I think about what could be faster.")
     agent.shell("git", "log", "--oneline", "-1")
     agent.session.end("It should be faster now.")

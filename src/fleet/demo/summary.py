@@ -1,4 +1,4 @@
-"""The end of the demo: what happened to each task, what fleet did about it, and what deviated.
+"""The end of the demo: what happened to each task, what fleet did, and what deviated.
 
 Pure: lines for the screen, from how the runs ended.
 """
@@ -39,12 +39,12 @@ class DemoRow(Struct, frozen=True, kw_only=True):
 
     @property
     def sent_back(self) -> list[str]:
-        """Why its work went back to its agent, each time."""
+        """Why the work went back to the agent, each time."""
         return _SENT_BACK.findall(self.task.notes)
 
     @property
     def landed(self) -> str:
-        """The branch and the commit that its work landed as; empty if it did not."""
+        """The branch and the commit that the work landed as; empty if not landed."""
         found = _LANDED.search(self.task.close_reason)
         return f"{found[1]} as {found[2]}" if found else ""
 
@@ -63,7 +63,7 @@ class DemoReport(Struct, frozen=True, kw_only=True):
     trouble: str = ""
 
     def held_back(self, row: DemoRow) -> bool:
-        """The task was claimed while its coder had a limit, and no agent was started for it."""
+        """The task was claimed while the coder had a limit, and no agent was started."""
         words = f"{row.task.id}: released: {row.demo_task.coder} waits for its limit"
         return row.demo_task.late and any(text.startswith(words) for _, text in self.log)
 
@@ -106,7 +106,7 @@ def _matches(end: ExpectedEnd, ending: Ending) -> bool:
 
 
 def is_verified(ending: Ending) -> bool:
-    """The run's claim holds, and its work is to land."""
+    """The run's claim holds, and the work is to land."""
     return isinstance(ending.settlement, Blocked) and ending.settlement.verified
 
 
@@ -156,7 +156,7 @@ def _task_lines(row: DemoRow, report: DemoReport) -> Iterator[StyledLine]:
 
 
 def _carried_on(row: DemoRow, number: int) -> str:
-    """What became of work that went back to its agent after this run."""
+    """What became of work that went back to the agent after this run."""
     after = row.endings[number : number + 1]
     same = any(each.resumed for each in after)
     session = "the same session" if same else "a fresh session"
@@ -164,7 +164,7 @@ def _carried_on(row: DemoRow, number: int) -> str:
 
 
 def _remedy(ending: Ending, task: DemoTask) -> str:
-    """What fleet did about a run that did not close its task."""
+    """What fleet did about a run that did not close the task."""
     asked = any(end.cause == "QUESTION" for end in task.ends)
     if ending.never_started:
         return "its supervisor was killed first; the next one began anew, no attempt was lost"
@@ -204,7 +204,7 @@ _STEPS = (
 
 
 def next_steps(folder: str) -> Iterator[StyledLine]:
-    """How to go on; `folder` holds the fleet program where PATH does not, else it is empty."""
+    """How to go on; `folder` holds the fleet program where PATH does not, else empty."""
     yield "", ""
     yield "Now for real", "bold"
     if folder:

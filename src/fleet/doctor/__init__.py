@@ -1,4 +1,4 @@
-"""`fleet doctor`: what makes a first run fail or cost too much, each with the way to mend it.
+"""`fleet doctor`: what makes a first run fail or cost too much, each with the remedy.
 
 Every check is a function that takes the Installation and yields findings. The checks run side by
 side; a check that hangs or fails is a finding itself.

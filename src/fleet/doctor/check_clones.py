@@ -44,7 +44,7 @@ def clones(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _done(installation: Installation, names: list[str]) -> Mapping[str, str]:
-    """The tasks that are over and still have a clone, each with why it is over."""
+    """The tasks that are over and still have a clone, each with the reason."""
     from fleet.queue.protocol import Filter
 
     assert installation.config is not None

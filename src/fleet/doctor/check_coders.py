@@ -1,4 +1,4 @@
-"""The coders: whether each CLI is installed, which version, and whether it is logged in.
+"""The coders: whether each CLI is installed, which version, and whether a login is there.
 
 No model is asked: a CLI reports on its login from its own files.
 """
@@ -72,7 +72,7 @@ def _program(coder: CoderHere, there: Sequence[str]) -> CheckResult:
 
 
 def _login(installation: Installation, coder: CoderHere) -> list[CheckResult]:
-    """The user's own login of a coder, as its agents would have it."""
+    """The user's own login of a coder, as the coder's agents would have it."""
     check = _LOGIN_CHECKS.get(coder.name)
     if check is None or coder.origin != "built in":
         return []

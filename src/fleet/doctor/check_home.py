@@ -1,4 +1,4 @@
-"""The home: its permissions, its settings, and its supervisor."""
+"""The home: permissions, settings, and supervisor."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Landing: whether git can do it, and whether the branches are there that work is to land on."""
+"""Landing: whether this git can, and whether the branches are there that work is to land on."""
 
 import shutil
 import time
@@ -73,7 +73,7 @@ def _here(config: Config) -> Iterator[CheckResult]:
 
 
 def _places(config: Config) -> list[tuple[str, str, str]]:
-    """Each project in git, with its mode and the branch that it names."""
+    """Each project in git, with the mode and the branch in the settings."""
     return [
         (
             str(project.settings.get("land", config.land)),

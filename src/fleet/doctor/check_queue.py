@@ -1,4 +1,4 @@
-"""The queue: whether it is the home's own, whole and copied, and which bd there is."""
+"""The queue: whether the queue is the home's own, whole and copied, and which bd there is."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -39,7 +39,7 @@ def check_login(program: str, env: Mapping[str, str]) -> Iterator[CheckResult]:
 
 
 def _asked(program: str, env: Mapping[str, str]) -> dict[str, Any]:
-    """What claude reports on its login; empty if this version has no such command."""
+    """What claude reports on the login; empty if this version has no such command."""
     status = call([program, "auth", "status", "--json"], env=env, cwd=Path("/"), timeout=_PATIENCE)
     try:
         said = json.loads(status.text)

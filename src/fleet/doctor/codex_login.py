@@ -44,7 +44,7 @@ def check_login(program: str, env: Mapping[str, str]) -> Iterator[CheckResult]:
 
 
 def _provided(config: Mapping[str, Any], env: Mapping[str, str]) -> CheckResult | None:
-    """The finding for a model provider of the user's own, which names a variable for its key."""
+    """The finding for a model provider of the user's own, which names a variable for the key."""
     name = config.get("model_provider")
     provider = table(table(config.get("model_providers")).get(name)) if name else {}
     variable = provider.get("env_key")
@@ -58,7 +58,7 @@ def _provided(config: Mapping[str, Any], env: Mapping[str, str]) -> CheckResult 
 
 
 def _unused(env: Mapping[str, str]) -> CheckResult:
-    """The finding where codex has no home: asked for its login, codex would make one."""
+    """The finding where codex has no home: asked for the login, codex would make one."""
     if env.get(_KEY):
         return CheckResult("login", "ok", f"codex: logged in, {_KEY}, billed by the token")
     return CheckResult("login", "warning", "codex: not logged in (it has no home)", _LOG_IN)

@@ -1,1 +1,1 @@
-"""What a run left, and whether it bears out the claim of its agent."""
+"""What a run left, and whether that bears out the claim of the agent."""

@@ -109,7 +109,7 @@ class ClaimFacts(Struct, frozen=True, kw_only=True):
 
     @property
     def commands_that_check(self) -> tuple[Command, ...]:
-        """The commands that may have checked what the run left: those after its last edit.
+        """The commands that may have checked what the run left: those after the last edit.
 
         A run that edits nothing may speak of what an earlier run of the task had checked.
         """
@@ -292,7 +292,9 @@ def _verify(facts: ClaimFacts) -> str:
 
 
 def _where(check: Check) -> str:
-    """Where a command that failed ran, if not in the agent's directory, and what it may miss."""
+    """Where a command that failed ran, if not in the agent's directory, and what may be missing
+    there.
+    """
     if not check.tree:
         return ""
     lacks = f" There was no {', no '.join(check.lacks)}." if check.lacks else ""

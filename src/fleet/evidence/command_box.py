@@ -31,8 +31,8 @@ class CommandBox(Struct, frozen=True, kw_only=True):
 def box_command(
     argv: Sequence[str], cwd: str, env: Mapping[str, str], box: CommandBox | None
 ) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The command and its environment in the box, or as they are if there is to be none. Raises
-    FleetError if there is to be one that cannot be had.
+    """The command and the environment in the box, or unchanged without a box. Raises FleetError if
+    the box cannot be had. Raises FleetError if there is to be one that cannot be had.
     """
     if box is None or box.sandbox.level == "off":
         return tuple(argv), dict(env)

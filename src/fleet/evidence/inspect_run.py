@@ -1,4 +1,4 @@
-"""The inspection of a run that is over: its changes, its scope, and the verify commands.
+"""The inspection of a run that is over: changes, scope, and the verify commands.
 
 The inspection may take minutes, so the supervisor does it outside of its loop.
 """
@@ -120,7 +120,7 @@ def in_directory(ended: InspectedRun) -> bool:
 
 
 def _landing_refusals(ended: InspectedRun, changes: Changes | None) -> tuple[Finding, ...]:
-    """The rules of landing that a claim breaks, if its run was to finish a merge.
+    """The rules of landing that a claim breaks, if the run was to finish a merge.
 
     Raises FleetError.
     """
@@ -190,7 +190,9 @@ def _checks(
 def _checks_in(
     place: VerifyPlace, ended: InspectedRun, abandon: threading.Event
 ) -> tuple[Check, ...] | None:
-    """Set the checkout up, if it is one, and run the commands. A set-up that fails is a failure."""
+    """Set the checkout up, if there is one, and run the commands. A set-up that
+    fails is a failure.
+    """
     policy, env = ended.policy, plain_env(os.environ)
     if place.tree:
         env["FLEET_PROJECT_DIR"] = place.project

@@ -1,4 +1,5 @@
-"""Other tasks' directories: their files are counted when a run begins, and again when it is over.
+"""Other tasks' directories: their files are counted when a run begins, and again when the run is
+over.
 
 Counting is shallow and bounded: it finds a directory that was removed or emptied, and no smaller
 change. Directories of tasks that are at work are left to the runs of those tasks.
@@ -35,7 +36,7 @@ _FEW = 20
 
 
 class CountedDirectory(Struct, frozen=True, kw_only=True):
-    """A directory of another task, as a run found it."""
+    """A directory of another task, in the state that a run found."""
 
     task_id: str
     place: str
@@ -128,7 +129,7 @@ def _at_work(home: Home, task_id: str, began: datetime | None) -> list[Run]:
 
 
 def _removed_by_fleet(home: Home, each: CountedDirectory) -> bool:
-    """The directory was a clone, and fleet itself removed it."""
+    """The directory was a clone, and fleet removed that clone."""
     try:
         record = clone_record.read(home, each.task_id)
         own = os.path.realpath(home.clone(each.task_id)) == each.place

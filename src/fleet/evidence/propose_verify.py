@@ -1,4 +1,4 @@
-"""A verify command for a project, guessed from the files that say how its tests are run.
+"""A verify command for a project, guessed from the files that say how tests are run.
 
 The files are the project's, so a person reads the command before fleet takes it. Nothing is run.
 """
@@ -22,7 +22,7 @@ _NO_TEST = "no test specified"
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
-    """A command that would check the work in a project, and the file that names it."""
+    """A command that would check the work in a project, and the file that names the command."""
 
     command: str
     found_in: str

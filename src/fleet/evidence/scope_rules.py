@@ -127,7 +127,7 @@ def _guarded(facts: ScopeFacts) -> str:
 
 
 def _is_plain(pattern: str) -> bool:
-    """The pattern begins with the name of a file or a directory, so the user chose it."""
+    """The pattern begins with the name of a file or a directory, so the user chose that name."""
     return "*" not in pattern.partition("/")[0] and bool(pattern.strip("/"))
 
 

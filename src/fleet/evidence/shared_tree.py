@@ -1,4 +1,4 @@
-"""Whose changes are whose, where several runs worked in one tree at the same time.
+"""Which run made which change, where several runs worked in one tree at the same time.
 
 Git sees that a file changed, not which process changed it. The streams of the runs say which files
 their editing tools wrote and which commands they ran. So a file that only another run names is that
@@ -27,7 +27,7 @@ _MOST_EVENTS = 16 << 20
 
 
 class Deeds(Struct, frozen=True, kw_only=True):
-    """What the stream of a run names: files that it edited, commands that it ran."""
+    """What the stream of a run names: edited files and commands."""
 
     edited: frozenset[str] = frozenset()
     commands: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class _Calls(Struct, frozen=True):
 
 
 def deeds(edited: Iterable[str], commands: Sequence[str], root: str, cwd: str) -> Deeds:
-    """The deeds of a run; its files are named from its directory, or from the root of all."""
+    """The deeds of a run; files are named from the run's directory, or from the root of all."""
     return Deeds(edited=frozenset(_below(root, cwd, edited)), commands=tuple(commands))
 
 
@@ -72,7 +72,7 @@ def own_changes(run: Run, base: Base, changes: Changes, own: Deeds) -> Changes:
 def attributed(
     changes: Changes, own: Deeds, others: Sequence[Deeds], tasks: Sequence[str]
 ) -> Changes:
-    """Divide the changes between a run and the other runs in its tree. Pure."""
+    """Divide the changes between a run and the other runs in the same tree. Pure."""
     mine: list[FileChange] = []
     theirs: list[FileChange] = []
     for file in changes.files:

@@ -96,7 +96,7 @@ def may_test(command: str) -> bool:
 
 
 def shows_failure(output: str) -> bool:
-    """Whether the end of a test run's output tells of a failure, whatever its exit code was.
+    """Whether the end of a test run's output tells of a failure, whatever the exit code was.
 
     `pytest | tail` ends well however the tests did.
     """
@@ -104,7 +104,7 @@ def shows_failure(output: str) -> bool:
 
 
 def _lines(text: str) -> list[Sequence[str]]:
-    """The words of each simple command; a script that a shell runs stands for itself."""
+    """The words of each simple command; of a script that a shell runs, the script's words."""
     found: list[Sequence[str]] = [
         simple.words for simple in shell_parser.commands(text[:_LONGEST]) if simple.words
     ]
@@ -128,7 +128,7 @@ def _tests(words: Sequence[str]) -> bool:
 
 
 def _is_runnable(words: Sequence[str]) -> bool:
-    """A program or script of tests, among the words of a program that runs it."""
+    """A program or script of tests, among the words of a program that runs tests."""
     name = shell_parser.program(words[0])
     if words[0].startswith("-") and words[0] != "-m":
         return False

@@ -108,7 +108,7 @@ def _check(
 
 
 def _was_stopped(attempt: Run) -> bool:
-    """The command was stopped from outside, so its end says nothing about the work."""
+    """The command was stopped from outside, so that the end says nothing about the work."""
     try:
         ended = attempt.exit()
     except InvalidTask:
@@ -117,7 +117,9 @@ def _was_stopped(attempt: Run) -> bool:
 
 
 def _see_out(keeper: Keeper, limit: float, abandon: threading.Event) -> bool:
-    """Wait for the end of the command; at `limit` or `abandon` end it. True: it took too long."""
+    """Wait for the end of the command, or end the command at `limit` or `abandon`. True: too long.
+    True: it took too long.
+    """
     began = time.monotonic()
     try:
         if _wait(keeper, lambda: abandon.is_set() or time.monotonic() - began >= limit):
@@ -138,7 +140,7 @@ def _at_work(attempt: Run) -> Keeper | None:
 
 
 def _begun(run: Run, command: str, cwd: str, folder: str) -> Run | None:
-    """The last try of the command in this directory, if it is at work or ended by itself."""
+    """The last try of the command in this directory, if at work or ended without a stop."""
     for attempt in newest_first(run.path, folder):
         spec = attempt.spec()
         if spec.argv[-1:] == (command,) and spec.cwd == cwd:
@@ -170,7 +172,7 @@ def _wait(keeper: Keeper, enough: Callable[[], bool]) -> bool:
 
 
 def _result(attempt: Run, command: str, *, timed_out: bool) -> Check | None:
-    """How the command ended, by the record of its keeper; None if there is no record."""
+    """How the command ended, by the record of the keeper; None if there is no record."""
     try:
         ended = attempt.exit()
     except InvalidTask as error:

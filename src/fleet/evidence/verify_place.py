@@ -189,7 +189,7 @@ def _added(changes: Changes, pins: Sequence[str]) -> list[str]:
 
 
 def _project(case: VerifyCase, place: Path, inside: str) -> tuple[str, str]:
-    """The project's directory, and the one that corresponds to it in the checkout."""
+    """The project's directory, and the corresponding one in the checkout."""
     source = os.path.realpath(case.task_cwd)
     for _ in Path(inside).parts:
         source = os.path.dirname(source)  # noqa: PTH120

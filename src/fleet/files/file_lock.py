@@ -40,7 +40,7 @@ class Lock:
 
 @contextmanager
 def locked(path: Path) -> Generator[Lock | None]:
-    """The lock at this path, held while inside; None if another process holds it."""
+    """The lock at this path, held while inside; None if another process holds the lock."""
     lock = _try_lock(path)
     try:
         yield lock
@@ -51,7 +51,7 @@ def locked(path: Path) -> Generator[Lock | None]:
 
 @contextmanager
 def exclusive(path: Path) -> Generator[None]:
-    """Hold the lock at this path while inside; waits until other processes let go of it.
+    """Hold the lock at this path while inside; waits until other processes let go.
 
     The lock file is never deleted, so that all processes lock the same file.
     """

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class JsonRecord(Generic[T]):
-    """One kind of file: the type of its value, its largest size, and the way out of damage."""
+    """One kind of file: the value's type, the largest size, and the way out of damage."""
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 
 class Content(Struct, frozen=True, kw_only=True):
-    """A file, as far as it was read."""
+    """A file, as far as read."""
 
     data: bytes = b""
     #: All that the file holds.

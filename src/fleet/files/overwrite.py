@@ -1,4 +1,4 @@
-"""Overwrites known bytes in a kept file, in place: the file keeps its length and every offset."""
+"""Overwrites known bytes in a kept file, in place: length and offsets stay."""
 
 import os
 import stat

@@ -46,7 +46,7 @@ def begin(home: Path) -> None:
 
 
 def doubt(task_dir: Path, run: int, path: Path, data: bytes) -> str:
-    """Why the content of a record is not believed; empty if it is as fleet wrote it."""
+    """Why the content of a record is not believed; empty if fleet wrote it."""
     file = _file(task_dir)
     if file is None:
         return ""
@@ -62,7 +62,7 @@ def doubt(task_dir: Path, run: int, path: Path, data: bytes) -> str:
 
 
 def is_excused(path: Path) -> bool:
-    """The record is from before the machine's last start: a power cut may have cost its seal."""
+    """The record is from before the machine's last start: a power cut may have cost the seal."""
     booted = time.time() - time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
     try:
         return path.lstat().st_ctime < booted
@@ -71,8 +71,8 @@ def is_excused(path: Path) -> bool:
 
 
 def seal_latest(path: Path, data: bytes) -> None:
-    """Seal a record that is written again and again, before `data` takes its place. The record is
-    in a directory of the home's that belongs to no task, as `trains/<key>`. Raises OSError.
+    """Seal a record that is written again and again, before `data` is written. The record is in a
+    directory of the home's that belongs to no task, as `trains/<key>`. Raises OSError.
     """
     file = _latest(path)
     begin(file.parent.parent)

@@ -1,4 +1,4 @@
-"""Following an agent's stream while it grows: bytes into lines, and a file from an offset on.
+"""Following an agent's growing stream: bytes into lines, and a file from an offset on.
 
 Lines are bytes and end with a newline only; NULs, bad UTF-8 and lone carriage returns pass
 through. A line has a bound, so no agent can make the reader's memory grow.
@@ -18,7 +18,7 @@ _HELPING = 1 << 20
 
 
 class Line(Struct, frozen=True):
-    """One line without its newline."""
+    """One line without the newline."""
 
     data: bytes
     #: Bytes cut from the end of a line that was too long. They are still in the file.
@@ -28,7 +28,7 @@ class Line(Struct, frozen=True):
 
 
 class Framer:
-    """Cuts a stream of bytes into lines, wherever its chunks begin and end."""
+    """Cuts a stream of bytes into lines, wherever chunks begin and end."""
 
     def __init__(self, max_line: int = MAX_LINE) -> None:
         self.max_line = max_line
@@ -102,7 +102,7 @@ class Follower:
             return False
 
     def finish(self) -> Iterator[Line]:
-        """All remaining lines once the writer has ended; the last one may lack its newline."""
+        """All remaining lines once the writer has ended; the last one may lack a newline."""
         before = -1
         while self.behind and self.place != before:
             before = self.place
@@ -125,6 +125,6 @@ class Follower:
             os.close(fd)
 
     def _start_over(self) -> None:
-        """The file was truncated: all that it holds now is new."""
+        """The file was truncated: all content is new."""
         self._base = self.place = 0
         self._framer = Framer(self._framer.max_line)

@@ -29,7 +29,7 @@ class Opened(Struct, frozen=True, kw_only=True):
 
 
 class HandedOver(Struct, frozen=True, kw_only=True):
-    """The forge merged the pull request, or took it into its queue: its facts tell which."""
+    """The forge merged the pull request, or queued it: the facts tell which."""
 
 
 class ForgeSilent(Struct, frozen=True, kw_only=True):
@@ -56,11 +56,11 @@ class Forge(Protocol):
     def facts(
         self, number: int, now: datetime, before: PullRequestFacts | None
     ) -> PullRequestFacts | ForgeRefused | ForgeSilent:
-        """What the forge says of a pull request; `before` saves questions where it can."""
+        """What the forge says of a pull request; `before` saves questions where possible."""
         ...
 
     def merge(
         self, number: int, *, head: str, how: LandHow, queue: bool
     ) -> HandedOver | ForgeRefused | ForgeSilent:
-        """Merge a pull request if its head is this commit; `queue`: by the forge's merge queue."""
+        """Merge a pull request if the head is this commit; `queue`: by the forge's merge queue."""
         ...

@@ -147,7 +147,7 @@ class Gitea:
     def merge(
         self, number: int, *, head: str, how: LandHow, queue: bool
     ) -> HandedOver | ForgeRefused | ForgeSilent:
-        """Merge a pull request if its head is this commit. Gitea has no merge queue."""
+        """Merge a pull request if the head is this commit. Gitea has no merge queue."""
         del queue
         body = {"Do": how, "head_commit_id": head}
         answer = self._api.post(*self._repo, "pulls", str(number), "merge", body=body)

@@ -1,4 +1,4 @@
-"""GitHub by its own program, `gh`, with the login that the operator gave it.
+"""GitHub by the program `gh`, with the login that the operator gave to `gh`.
 
 `gh` is told the repository and runs outside of any, so that no file of a project steers it.
 """
@@ -93,7 +93,7 @@ class _Threads(Struct, frozen=True):
 
 
 class _Context(Struct, frozen=True, rename="camel"):
-    """A check run, or the older kind, a status: each has its own fields."""
+    """A check run, or the older kind, a status: each has other fields."""
 
     name: str = ""
     status: str = ""
@@ -174,7 +174,7 @@ class GitHub:
     def merge(
         self, number: int, *, head: str, how: LandHow, queue: bool
     ) -> HandedOver | ForgeRefused | ForgeSilent:
-        """Merge a pull request if its head is this commit; a queue knows itself how."""
+        """Merge a pull request if the head is this commit; a queue has its own way."""
         ask = ("pr", "merge", str(number), "--repo", self._repo, "--match-head-commit", head)
         answer = self._gh(*ask, *(() if queue else (f"--{how}",)))
         return HandedOver() if isinstance(answer, bytes) else answer

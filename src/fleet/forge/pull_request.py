@@ -1,4 +1,4 @@
-"""A task's pull request, and what its forge says of it. Pure."""
+"""A task's pull request, and what the forge says. Pure."""
 
 from datetime import datetime
 from typing import Literal
@@ -36,7 +36,7 @@ class ReviewThread(Struct, frozen=True, kw_only=True):
 
 
 class PullRequestFacts(Struct, frozen=True, kw_only=True):
-    """A pull request as its forge showed it at one moment."""
+    """A pull request as the forge showed it at one moment."""
 
     state: PullRequestState
     #: The commit that the checks and `mergeable` are about.
@@ -68,7 +68,7 @@ class PullRequestFacts(Struct, frozen=True, kw_only=True):
 
 
 class PullRequest(Struct, frozen=True, kw_only=True):
-    """The pull request of a task, as fleet opened it and followed it since."""
+    """The pull request of a task, as fleet opened and followed it."""
 
     #: The repository that its branch was pushed to.
     url: str

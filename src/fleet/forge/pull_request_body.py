@@ -1,4 +1,4 @@
-"""The text of a pull request: what fleet saw of the run that it comes from. Pure."""
+"""The text of a pull request: what fleet saw of the run behind it. Pure."""
 
 from fleet.schemas import Receipt
 from fleet.schemas.receipt import Check, FileChange
@@ -8,7 +8,7 @@ _MOST_TEXT = 2000
 
 
 def pull_request_body(task_id: str, title: str, receipt: Receipt | None) -> str:
-    """The receipt of a run, for the people who review its work."""
+    """The receipt of a run, for the people who review the work."""
     lines = [f"Task `{task_id}`: {title}", ""]
     if receipt is None:
         return "\n".join([*lines, "There is no receipt of the run that made this."])
@@ -51,6 +51,6 @@ def _fenced(text: str) -> list[str]:
 
 
 def _code(text: str) -> str:
-    """Text that a forge shows as it stands; nothing in it becomes a link, a mention or a tag."""
+    """Text that a forge shows unchanged; nothing becomes a link, a mention or a tag."""
     plain = " ".join(text.split()).replace("`", "'")
     return f"`{plain}`"

@@ -17,7 +17,7 @@ _RECORD = JsonRecord(PullRequest, limit=_LIMIT)
 
 
 def read(home: Home, task_id: str) -> PullRequest | None:
-    """The record as it stands; None if there is none, or a damaged one. To be shown."""
+    """The record, to be shown; None if missing or damaged. To be shown."""
     return _RECORD.read_or_none(_file(home, task_id))
 
 
@@ -34,7 +34,7 @@ def believed(home: Home, task_id: str) -> PullRequest | None:
 
 
 def write(home: Home, task_id: str, pr: PullRequest) -> PullRequest:
-    """Put the record in its place, durably. Raises OSError."""
+    """Write the record, durably. Raises OSError."""
     data = encode(pr)
     seals.seal(home.task(task_id), seals.OF_TASK, {FILE: data})
     write_atomically(_file(home, task_id), data)

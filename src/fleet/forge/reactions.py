@@ -137,13 +137,13 @@ def _key(facts: PullRequestFacts, kind: str, *ids: str) -> str:
 
 
 def _each_id(keys: list[str]) -> list[str]:
-    """The keys, and for remarks each by itself: a remark is sent once, whatever comes after."""
+    """The keys, and for remarks each separately: a remark is sent once, whatever comes after."""
     threads = [key.split(" ")[2:] for key in keys if " review " in key]
     return [*keys, *(f"thread {each}" for ids in threads for each in ids)]
 
 
 def _fresh(pr: PullRequest, troubles: Sequence[SendBack | AskPerson]) -> tuple[Reaction, ...]:
-    """Those that were not carried out before; a kind that has had its rounds asks a person."""
+    """The troubles that were not acted on before; a kind that has had all rounds asks a person."""
     found: list[SendBack | AskPerson] = []
     for each in troubles:
         if isinstance(each, SendBack) and pr.rounds.get(each.kind, 0) >= ROUNDS[each.kind]:
@@ -176,7 +176,9 @@ def _other_head(pr: PullRequest, facts: PullRequestFacts) -> tuple[Reaction, ...
 
 
 def _conflict(pr: PullRequest, facts: PullRequestFacts) -> list[SendBack]:
-    """A forge that has not tried the merge yet may call it impossible: it has to say so twice."""
+    """The conflict, once told twice: a forge that has not tried the merge yet may call a merge
+    impossible.
+    """
     before = pr.facts
     twice = before is not None and before.head == facts.head and before.mergeable is False
     if facts.mergeable is not False or not twice:

@@ -57,7 +57,7 @@ def address_of(url: str, forge: str) -> RepositoryAddress:
 
 
 def _parts(url: str) -> tuple[str, str, str]:
-    """Scheme, host with its port, and path."""
+    """Scheme, host with port, and path."""
     if "://" in url:
         try:
             parts = urlsplit(url)

@@ -1,4 +1,4 @@
-"""$FLEET_HOME: the paths in it, and who may read and write it."""
+"""$FLEET_HOME: the paths inside, and the rights of users."""
 
 import os
 import stat
@@ -25,7 +25,7 @@ class Home(Struct, frozen=True, dict=True):
 
     @cached_property
     def real_path(self) -> str:
-        """The home's path without links, as it is when this is first asked."""
+        """The home's path without links, read once."""
         return os.path.realpath(self.path)
 
     @cached_property
@@ -38,8 +38,8 @@ class Home(Struct, frozen=True, dict=True):
 
     @cached_property
     def worktrees(self) -> Path:
-        """One directory for each task that works in a clone of its own. The name is older than
-        clones; sessions of agents and what a set-up installed are bound to the paths below it.
+        """One directory for each task that works in a clone. The name is older than clones;
+        sessions of agents and what a set-up installed are bound to the paths below it.
         """
         return self.path / "worktrees"
 
@@ -66,7 +66,7 @@ class Home(Struct, frozen=True, dict=True):
 
 @lru_cache(maxsize=4096)
 def _below(folder: Path, task_id: str) -> Path:
-    """Kept: a supervisor asks some ten times a task, and a path that is kept has its text ready."""
+    """Cached: a supervisor asks some ten times a task, and a cached path has the text ready."""
     return folder / check_id(task_id)
 
 
@@ -82,7 +82,7 @@ def home_from(env: Mapping[str, str]) -> Home:
 
 
 def open_home(home: Home) -> Home:
-    """The home itself, if it exists and only its owner can write to it. Raises HomeError."""
+    """The same home, if it exists and only the owner can write there. Raises HomeError."""
     if home.path.exists() and not home.path.is_dir():
         raise HomeError(f"{home.path} is a file", hint="Set FLEET_HOME elsewhere.")
     if not home.path.is_dir():
@@ -96,7 +96,7 @@ def open_home(home: Home) -> Home:
 
 
 def refuse_unsafe(home: Home) -> None:
-    """Raise HomeError for a home that others can write to: they could run commands as its owner."""
+    """Raise HomeError for a home that others can write to: they could run commands as the owner."""
     found = home.path.stat()
     if found.st_uid != os.getuid():
         raise HomeError(
@@ -111,7 +111,7 @@ def refuse_unsafe(home: Home) -> None:
 
 
 def make_home(home: Home) -> bool:
-    """Create the home's directories, for its owner only. True if the home is new."""
+    """Create the home's directories, for the owner only. True if the home is new."""
     try:
         home.path.mkdir(mode=0o700, parents=True)
         new = True

@@ -1,4 +1,5 @@
-"""`tasks/<id>/worktree/worktree.json`: what a task's clone is made from, and how far it got.
+"""`tasks/<id>/worktree/worktree.json`: what a task's clone is made from, and how far the making
+got.
 
 The file keeps the name that it had when tasks had linked worktrees. It names no path of the
 clone: that follows from the home and the task's id.
@@ -19,7 +20,7 @@ _SETUP_FAILED = "setup.failed"
 
 
 class CloneRecord(Struct, frozen=True, kw_only=True):
-    """A task's clone as it was planned: the content of worktree.json."""
+    """A task's clone as planned: the content of worktree.json."""
 
     #: The top of the working tree that the task names, and the commit that it stood at.
     repository: str
@@ -64,7 +65,7 @@ def gone(record: CloneRecord) -> CloneRecord:
 
 
 def forget(home: Home, task_id: str) -> None:
-    """Take away the record: the task's next clone is made as its first one was."""
+    """Delete the record: the task's next clone is made like the first one."""
     _file(home, task_id).unlink(missing_ok=True)
 
 

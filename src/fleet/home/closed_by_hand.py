@@ -1,4 +1,4 @@
-"""`tasks/<id>/closed-by-hand`: a person closed the task through fleet while its run lived.
+"""`tasks/<id>/closed-by-hand`: a person closed the task through fleet during a run.
 
 A task that was closed without this mark during a run was closed past fleet. The mark is sealed, and
 holds its own time: one that an agent wrote, or wrote again, counts for nothing.

@@ -19,7 +19,9 @@ def shown(home: Home, task_id: str) -> Comparison | None:
 
 
 def is_open(home: Home, task_id: str) -> bool:
-    """The task is the subject of a comparison that is not over: no run works on the task itself."""
+    """The task is the subject of a comparison that is not over: no run works on the
+    compared task.
+    """
     found = read(home, task_id)
     return found is not None and found.is_open
 

@@ -1,4 +1,4 @@
-"""`tasks/<id>/landing.json`: how far the verified work of a task is on its way to the branch.
+"""`tasks/<id>/landing.json`: how far the verified work of a task is on the way to the branch.
 
 The record is sealed: what an agent writes in its place is shown, and never acted on. A file of the
 task's name in `landings` of the home stands for each record that is not at its end, so that the
@@ -125,8 +125,8 @@ class Landing(Struct, frozen=True, kw_only=True):
 
     @property
     def is_back(self) -> bool:
-        """Its agent is to merge what landed since: sent back, or left to a person after that, who
-        opened the task again.
+        """The agent is to merge what landed since: the work was sent back, or left to a person
+        after that, who opened the task again.
         """
         could_not_land = self.why_back in ("conflict", "verify", "rules", "checks")
         # A person's own review has no output: what reviewers of a pull request said has.
@@ -134,7 +134,7 @@ class Landing(Struct, frozen=True, kw_only=True):
         return (could_not_land or remarked) and self.state in ("back", "asks")
 
     def words(self, tries: int = 0) -> str:
-        """How far it is, for people; `tries`: how often it may go back, if that is known."""
+        """How far the landing is, for people; `tries`: how often the work may go back, if known."""
         into = self.into or "a branch"
         shown = "verified" if self.checked else "unchecked"
         if self.host and self.state not in ("landed", "back"):
@@ -182,7 +182,7 @@ _RECORD = JsonRecord(Landing, limit=_LIMIT)
 
 
 def read(home: Home, task_id: str) -> Landing | None:
-    """The record as it stands; None if there is none, or a damaged one. To be shown."""
+    """The record, to be shown; None if missing or damaged. To be shown."""
     return _RECORD.read_or_none(home.task(task_id) / FILE)
 
 
@@ -192,7 +192,7 @@ def believed(home: Home, task_id: str) -> Landing | None:
 
 
 def doubt(home: Home, task_id: str) -> str:
-    """Why the record is not acted on; empty if it is as fleet wrote it, or there is none."""
+    """Why the record is not acted on; empty if fleet wrote the record, or there is none."""
     return _weighed(home, task_id)[1]
 
 
@@ -211,7 +211,7 @@ def _weighed(home: Home, task_id: str) -> tuple[Landing | None, str]:
 
 
 def write(home: Home, task_id: str, landing: Landing) -> Landing:
-    """Put the record in its place, durably. Raises OSError."""
+    """Write the record, durably. Raises OSError."""
     with exclusive(home.task(task_id) / _LOCK):
         return _write(home, task_id, landing)
 
@@ -219,7 +219,7 @@ def write(home: Home, task_id: str, landing: Landing) -> Landing:
 def change(
     home: Home, task_id: str, changed: Callable[[Landing], Landing | None]
 ) -> Landing | None:
-    """Replace the record by what `changed` makes of it, while no other process writes it.
+    """Replace the record by `changed(record)`, while no other process writes.
 
     None: there is no record to act on, or `changed` wants none of it. Raises OSError.
     """
@@ -234,7 +234,7 @@ def change(
 
 
 def unlanded(home: Home) -> list[str]:
-    """The tasks whose landing is not at its end, by the marks in the home."""
+    """The tasks whose landing is not at the end, by the marks in the home."""
     with suppress(OSError):
         names = os.listdir(home.path / FOLDER)  # noqa: PTH208
         return sorted(name for name in names if not name.startswith("."))
@@ -242,12 +242,12 @@ def unlanded(home: Home) -> list[str]:
 
 
 def is_unclosed(home: Home, task_id: str) -> bool:
-    """The mark is there: the landing is not at its end, or the queue is not told of the end."""
+    """The mark is there: the landing is not at the end, or the queue is not told of the end."""
     return _mark(home, task_id).exists()
 
 
 def forget_mark(home: Home, task_id: str) -> None:
-    """Take away the mark of a task whose landing is at its end, or that has none."""
+    """Delete the mark of a task without a landing, or with one at the end."""
     _mark(home, task_id).unlink(missing_ok=True)
 
 

@@ -41,7 +41,7 @@ _RECORD = JsonRecord(Message)
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
-    """A message, and the run that it was delivered to."""
+    """A message, and the run that got the message."""
 
     number: int
     message: Message
@@ -76,7 +76,7 @@ def unpacked(text: str) -> Message:
 
 
 def checked(text: str) -> str:
-    """The text as it is delivered. Raises BadInput for one that no agent could be told."""
+    """The text to be delivered. Raises BadInput for one that no agent could be told."""
     text = text.strip()
     if not text:
         raise BadInput("there is nothing to tell")
@@ -89,7 +89,7 @@ def checked(text: str) -> str:
 
 
 def _next_number(folder: Path) -> int:
-    """The next number, taken by making its file, so that two processes never get the same one."""
+    """The next number, taken by making the file, so that two processes never get the same one."""
     number = max((int(name[:6]) for name in _names(folder) if name[:6].isdecimal()), default=0)
     while True:
         number += 1
@@ -118,7 +118,9 @@ def read(task_dir: Path) -> list[Delivery]:
 
 
 def give(task_dir: Path, numbers: Iterable[int], run: int) -> None:
-    """Mark messages as delivered: in the prompt of a run that is about to begin, or by its hook."""
+    """Mark messages as delivered: in the prompt of a run that is about to begin, or by the run's
+    hook.
+    """
     folder = task_dir / FOLDER
     for number in numbers:
         for old in _named_given(folder, number):

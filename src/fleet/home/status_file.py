@@ -11,7 +11,7 @@ PAUSED = "paused"
 
 
 class SupervisorStatus(Struct, frozen=True, kw_only=True):
-    """The supervisor's state when it last published it: supervisor.json. Not durable."""
+    """The supervisor's last published state: supervisor.json. Not durable."""
 
     runs: int = 0
     slots: int = 0

@@ -25,7 +25,7 @@ _RECORD = JsonRecord(Settings, may_be_empty=False)
 
 
 def read(home: Home, task_id: str) -> Settings | None:
-    """The task's settings; None if it has no task.json at all."""
+    """The task's settings; None if there is no task.json at all."""
     path = home.task(task_id) / FILE
     try:
         settings = _RECORD.read(path)
@@ -72,8 +72,8 @@ def _mark(settings: Settings) -> bytes:
 
 
 def local_settings(home: Home, task: Task) -> Settings:
-    """The same as this host goes by: where the directory is on another host, the mirror of its
-    repository stands for it, and the task works in a clone. `repository` is set only then.
+    """The task's settings on this host: where the directory is on another host, the repository's
+    mirror takes its place, and the task works in a clone. `repository` is set only then.
     """
     own = settings_of(home, task)
     origin = own.repository
@@ -87,7 +87,7 @@ def local_settings(home: Home, task: Task) -> Settings:
 
 
 def is_elsewhere(home: Home, settings: Settings) -> bool:
-    """The task's directory is on another host, and its code can be had here."""
+    """The task's directory is on another host, and the code can be had here."""
     if settings.repository is None:
         return False
     if settings.made_on is not None:

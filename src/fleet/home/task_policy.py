@@ -1,4 +1,4 @@
-"""The rules that a task's runs are held to: its own wishes, then its project's, then the
+"""The rules that a task's runs are held to: the task's wishes, then the project's, then the
 configuration's.
 """
 
@@ -45,7 +45,7 @@ PROJECT, BOX, LANDS = "project", "as it runs in a box", "as its work lands"
 
 
 class EffectivePolicy(Struct, frozen=True, kw_only=True):
-    """A policy, which of its parts the task itself asked for, and where others come from."""
+    """A policy, which parts the task asked for, and where others come from."""
 
     policy: Policy
     own: frozenset[str]
@@ -106,7 +106,7 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
 
 
 def _of_project(project: Project) -> set[str]:
-    """The parts of a policy that a project has its own words on."""
+    """The parts of a policy that a project sets."""
     parts = {key: name for name, key in KEY_OF.items()} | {"task_budget": "budget"}
     lists = {name for name in ("verify", "pins", "scope", "needs") if getattr(project, name)}
     return lists | {parts.get(key, key) for key in project.settings}
@@ -119,13 +119,15 @@ def passed_variables(config: Config, cwd: str) -> tuple[str, ...]:
 
 
 def forge_settings(config: Config, cwd: str) -> tuple[str, str]:
-    """The forge of a directory's pull requests, and where its token is; empty: with git's login."""
+    """The forge of a directory's pull requests, and where the token is; empty: with git's login."""
     project = config.project(cwd)
     return _value(config, project, "forge"), _value(config, project, "forge_token")
 
 
 def _from(cwd: str, project: Project) -> tuple[str, ...]:
-    """A project's patterns, which are from its own directory on, as seen from a directory in it."""
+    """A project's patterns, which are relative to the project's directory, as seen from a directory
+    below.
+    """
     up = way_up(project, cwd)
     if up == ".":
         return project.scope

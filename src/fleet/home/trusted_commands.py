@@ -25,7 +25,7 @@ UNTRUSTED_THERE = "its verify command is not trusted there; look at it, then run
 
 
 class TrustedCommands(Struct, frozen=True, kw_only=True):
-    """What was trusted, for people who read the file; its digest decides."""
+    """What was trusted, for people who read the file; only the digest decides."""
 
     at: datetime
     cwd: str | None
@@ -60,7 +60,7 @@ def check_trusted(home: Home, task: Task) -> None:
 
 
 def waits_text(task_id: str) -> str:
-    """What is told of a task that waits for its commands to be trusted."""
+    """What is told of a task that waits for trust in its commands."""
     return (
         "its verify command came with an import or a shared queue: look at it, then run:"
         f" fleet trust {task_id}"

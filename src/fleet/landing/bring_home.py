@@ -34,7 +34,7 @@ _LIMIT = 30.0
 
 
 def bring_home(home: Home, work: WaitingWork, now: datetime) -> Landing | None:
-    """Make the candidate of a verified task, and have it wait or ask.
+    """Make the candidate of a verified task, and have the task wait or ask.
 
     None: a run of the task is at work, or another process changed its landing. Raises FleetError
     and OSError if the work cannot be had.
@@ -74,8 +74,8 @@ def by_settings(home: Home, work: WaitingWork) -> WaitingWork:
 
 
 def why_waiting_asks(work: WaitingWork) -> str:
-    """Why a person has to be asked before work lands that was brought home before; empty if it may
-    land. Raises GitFailed.
+    """Why a person has to be asked before work lands that was brought home before; empty: the work
+    may land. Raises GitFailed.
     """
     if work.landing.approved_by:
         return ""
@@ -87,7 +87,7 @@ def why_waiting_asks(work: WaitingWork) -> str:
 
 
 def why_asked(work: WaitingWork, touched: tuple[str, ...]) -> str:
-    """Why a person has to be asked before this lands; empty if it may land. Pure."""
+    """Why a person has to be asked before this work lands; empty: the work may land. Pure."""
     way = f"to land it: fleet land {work.task_id}"
     if not work.landing.into:
         return (
@@ -106,7 +106,7 @@ def why_asked(work: WaitingWork, touched: tuple[str, ...]) -> str:
 
 
 def _candidate(home: Home, work: WaitingWork) -> tuple[str, tuple[str, ...]]:
-    """The candidate, now in the project, and the protected paths that it changes."""
+    """The candidate, now in the project, and the protected paths that the candidate changes."""
     record = clone_record.read(home, work.task_id)
     refs = task_refs(work.task_id, record) if record is not None else None
     if refs is None:
@@ -122,7 +122,7 @@ def _candidate(home: Home, work: WaitingWork) -> tuple[str, tuple[str, ...]]:
 
 
 def _kept(refs: TaskRefs, work: WaitingWork) -> str:
-    """The candidate of a task whose clone is gone, if the project has it."""
+    """The candidate of a task whose clone is gone, if the project has that commit."""
     tip = commit_of(refs.git, refs.tip_ref)
     if tip and refs.git.line("rev-parse", f"{tip}^{{tree}}") == work.landing.tree:
         return tip

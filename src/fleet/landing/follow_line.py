@@ -1,4 +1,4 @@
-"""Has a branch follow its line, where a checkout was in the way when something landed.
+"""Has a branch follow the line, where a checkout was in the way when something landed.
 
 A branch that a person moved beside its line is merged with it, and verified by the commands of the
 project before it moves.
@@ -32,7 +32,7 @@ _LIMIT = 120.0
 
 
 def follow(home: Home, repo: Repository, branch: str, abandon: threading.Event) -> TrainEnd:
-    """Move the branch to its line, if it is behind. Raises FleetError and OSError."""
+    """Move the branch to the line, if the branch is behind. Raises FleetError and OSError."""
     place = TrainPlace(home, repo.common_dir, branch)
     learnt = place.learnt()
     if not learnt.behind:
@@ -56,8 +56,8 @@ def follow(home: Home, repo: Repository, branch: str, abandon: threading.Event) 
 def _merged(
     home: Home, land: LandRepository, target: Target, place: TrainPlace, abandon: threading.Event
 ) -> str:
-    """The line merged with the branch beside it, verified; empty: it cannot be, and why is learnt.
-    Raises FleetError and OSError.
+    """The line merged with the branch beside it, verified; empty: there is no such commit, and the
+    reason is stored. Raises FleetError and OSError.
     """
     learnt, root = place.learnt(), land.repo.root
     made = fold_group(land.git, target, (), author_in(land.repo))
@@ -85,7 +85,7 @@ def _merged(
 
 
 def finish_followed(home: Home, repo: Repository) -> tuple[str, ...]:
-    """Complete what a killed lander began in the checkouts of a repository; what a person should
-    know of it. Raises FleetError and OSError.
+    """Complete what a killed lander began in the checkouts of a repository; returns what a person
+    should know. Raises FleetError and OSError.
     """
     return finish_follows(LandRepository(home.path, repo, time.monotonic() + _LIMIT))

@@ -67,7 +67,7 @@ class LandReport(Struct, frozen=True, kw_only=True):
 
 
 class LanderSetup(Struct, frozen=True, kw_only=True):
-    """What a job needs beside its target. Holds nothing that a loop changes."""
+    """What a job needs beside the target. Holds nothing that a loop changes."""
 
     home: Home
     open_queue: Callable[[], Queue]
@@ -118,7 +118,7 @@ def _may_land(queue: Queue, key: TargetKey) -> bool:
 
 
 def _follow(lander: LanderSetup, key: TargetKey) -> LandReport:
-    """Have the branch follow its line; the queue is not asked."""
+    """Have the branch follow the line; the queue is not asked."""
     end, problem = TrainEnd(), ""
     try:
         repo = repository.find(key.repository)
@@ -186,10 +186,11 @@ _IN_TRAIN = ("waiting", "testing")
 def _brought(
     lander: LanderSetup, works: Iterable[WaitingWork], desk: LandingDesk, reserved: ReservedFiles
 ) -> tuple[list[WaitingWork], bool]:
-    """Those that wait to land, after the verified ones were brought home, and whether these are
-    all: what the next train has no room for stays where it is, so that the first of many land
-    before the last are brought home. What was sent back before comes first: others that change the
-    same files waited for it.
+    """The works that wait to land, after verified ones were brought home, and whether these are
+    all: what the next train has no room for stays, so that the first of many land before the last
+    are brought home. Work that was sent back before comes first: others that change the same files
+    waited for it. What was sent back before comes first: others that change the same files waited
+    for it.
     """
     brought: list[Task] = []
     for_train, at_once, all_brought = 0, 0, True
@@ -216,8 +217,8 @@ def _brought(
 
 
 def _home(lander: LanderSetup, work: WaitingWork, desk: LandingDesk) -> Landing | None:
-    """How work stands that is brought home by now: it waits, or asks if the settings say so by now.
-    Raises FleetError and OSError.
+    """The landing of work that is brought home by now: the work waits, or asks if the settings say
+    so by now. Raises FleetError and OSError.
     """
     if work.landing.state != "verified":
         if why := why_waiting_asks(work):
@@ -250,7 +251,7 @@ def _state(home: Home, task_id: str) -> str:
 
 @contextmanager
 def lander_lock(repo: Repository, branch: str) -> Generator[bool]:
-    """The lock of a branch's landers; False: another one holds it. Raises FleetError."""
+    """The lock of a branch's landers; False: another lander holds the lock. Raises FleetError."""
     name = hashlib.sha256(os.fsencode(branch)).hexdigest()[:16]
     path = os.path.join(repo.common_dir, f"{LOCK}{name}.lock")  # noqa: PTH118
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK

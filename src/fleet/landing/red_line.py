@@ -1,4 +1,4 @@
-"""A line that fails its own checks, without any candidate: no agent is to blame for that.
+"""A line that fails the checks without any candidate: no agent is to blame.
 
 The work waits for a person to mend the branch, here or on the remote that it is pushed to, and is
 tried again as soon as that has moved.
@@ -42,7 +42,7 @@ def line_alone(git: Git, target: Target, author: Author) -> Fold | None:
 
 
 class RedLines:
-    """What a train finds of its line: those that fail as the line itself does."""
+    """What a train finds of the line: works that fail as the line alone does."""
 
     def __init__(self, at: TrainState) -> None:
         self._at = at
@@ -78,9 +78,7 @@ class RedLines:
 
 
 def waiting_for_line(home: Home, tasks: Sequence[Task]) -> dict[str, str]:
-    """The tasks whose work waits until the line passes by itself, each with the commit that it
-    failed at.
-    """
+    """The tasks whose work waits until the line alone passes, each with the commit that failed."""
     found = {task.id: landing_json.believed(home, task.id) for task in tasks}
     return {
         task_id: landing.red_line
@@ -117,8 +115,9 @@ def _is_pushed(home: Home, task_id: str) -> bool:
 
 
 def _ahead(home: Home, land: LandRepository, line: Fold) -> str:
-    """The remote branch, if it has what the line has not: a person may have mended it there, and
-    the next train has the line follow. Empty: it has not, or it gives no answer.
+    """The remote branch, if the line lacks some of its commits: a person may have mended the branch
+    there, and the next train has the line follow. Empty: nothing new, or no answer. Empty: it has
+    not, or it gives no answer.
     """
     remote = remote_line(home, land, line.branch)
     if isinstance(remote, str) or remote.read() is not None or not remote.commit:

@@ -1,4 +1,5 @@
-"""One train: what waits for a branch is folded, verified, and the branch moves, or it goes back.
+"""One train: what waits for a branch is folded and verified, and the branch moves; or the work goes
+back.
 
 The order of the steps is what makes a killed lander harmless. What is meant is written first
 (`train.json`); then the fold is verified; then the line moves by compare-and-swap; then the tasks
@@ -37,7 +38,7 @@ from fleet.schemas import Task
 
 
 class TrainRun:
-    """One train of one branch, under the lock of its repository."""
+    """One train of one branch, under the lock of the branch's landers."""
 
     def __init__(
         self,
@@ -180,7 +181,7 @@ class TrainRun:
         part: Sequence[WaitingWork],
         remote: RemoteLine | None,
     ) -> bool | str | Held | None:
-        """Push the verified value, if it is to be pushed, and have the line take it.
+        """Push the verified value, if the branch has an upstream, and have the line take the value.
 
         True: it has landed. False: another hand moved the branch or its remote. A text is for a
         person. None: the remote gave no answer, and the train is left.
@@ -234,7 +235,7 @@ class TrainRun:
         self, land: LandRepository, target: Target, work: WaitingWork, found: TreeConflict
     ) -> None:
         """Send work back that conflicts, unless another task was sent back for the same files: then
-        it waits, and is sent back with what that one landed.
+        the work waits, and is sent back with what that task landed.
         """
         holder = "" if work.landing.approved_by else self._reserved.holder(found.files)
         if holder:

@@ -1,4 +1,4 @@
-"""What becomes of a task when its landing ends: the record first, then the queue is told.
+"""What becomes of a task when a landing ends: the record first, then the queue is told.
 
 A task that a person or another process changed meanwhile is left as it is.
 """
@@ -26,7 +26,7 @@ _LARGEST = 4 << 20
 
 
 class Unlandable(Struct, frozen=True, kw_only=True):
-    """Why work cannot land as it is."""
+    """Why work cannot land unchanged."""
 
     why: WhyBack
     words: str
@@ -60,11 +60,11 @@ class LandingDesk:
         self.problem = ""
 
     def test(self, work: WaitingWork) -> bool:
-        """The task is in a train now; False: it waits no longer, so it is not."""
+        """The task is in a train now; False: the task waits no longer, and is in none."""
         return self._change(work.task_id, ("waiting", "testing"), state="testing", why="")
 
     def wait(self, task_id: str, why: str = "") -> bool:
-        """The task waits again: its train was left, or took another part of its batch. False: it
+        """The task waits again: the train was left, or took another part of the batch. False: it
         came to an end in the train.
         """
         return self._change(task_id, ("testing",), state="waiting", why=why)
@@ -84,7 +84,9 @@ class LandingDesk:
             self.told_to_ask(work.task_id, why)
 
     def ask_about_line(self, work: WaitingWork, why: str, line: str) -> None:
-        """Leave to a person that the line fails by itself. The train tells so, once for all."""
+        """Leave a line that fails without candidates to a person. The train tells
+        so, once for all.
+        """
         if self._change(work.task_id, ("waiting", "testing"), state="asks", why=why, red_line=line):
             self.asks.append(work.task_id)
 
@@ -176,7 +178,7 @@ class LandingDesk:
         return True
 
     def reopen(self, task: Task) -> None:
-        """Open a task that was sent back, so that its agent goes on with it; unless it was opened
+        """Open a task that was sent back, so that the agent goes on; unless the task was opened
         before, and is blocked for another reason by now.
         """
         landing = landing_json.believed(self._home, task.id)
@@ -195,7 +197,9 @@ class LandingDesk:
         self._say(task.id, note)
 
     def _bind(self, task: Task) -> None:
-        """Of a task that other hosts could run: the branch that its agent is to merge is here."""
+        """Keep a task that other hosts could run on this host, where the branch is that the agent
+        is to merge.
+        """
         try:
             own = settings_of(self._home, task)
         except InvalidTask:
@@ -207,7 +211,9 @@ class LandingDesk:
         self._queue.add_metadata(task.id, {"fleet": msgspec.to_builtins(own)})
 
     def _change(self, task_id: str, before: tuple[str, ...], **changes: object) -> bool:
-        """Change the record of a task that is in one of these states; False: it is in another."""
+        """Change the record of a task that is in one of these states; False: the task is in
+        another.
+        """
         done: list[Landing] = []
 
         def changed(landing: Landing) -> Landing | None:

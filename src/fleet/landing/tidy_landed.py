@@ -1,4 +1,4 @@
-"""Clears away what a landed task left: its clone, and its branch once that is proved landed.
+"""Clears away what a landed task left: the clone, and the branch once proved landed.
 
 `refs/fleet/<id>/landed` holds the candidate for as long as the task's snapshots are kept.
 """
@@ -84,7 +84,7 @@ def _is_on_line(home: Home, refs: TaskRefs, landing: Landing) -> bool:
 
 
 def _drop_branch(refs: TaskRefs, landing: Landing) -> list[str]:
-    """Delete the task's branch, if it holds nothing but what landed."""
+    """Delete the task's branch, if there is nothing on the branch but what landed."""
     now = refs.branch_now()
     if not now.commit or now.checked_out or not is_ancestor(refs.git, now.commit, landing.commit):
         return []

@@ -31,8 +31,8 @@ class FailingShare(Struct, frozen=True):
         return FailingShare(landed, failed)
 
     def batch_size(self, limit: int) -> int:
-        """How many candidates the next batch has: so many that it is about as likely to pass as to
-        fail. Then a verify run tells the most; with more, batches fail that have to be split.
+        """How many candidates the next batch has: so many that the batch is about as likely to pass
+        as to fail. Then a verify run tells the most; with more, batches fail that have to be split.
         """
         share = self.failed / (self.landed + self.failed)
         fitting = math.log(0.5) / math.log1p(-share) if 0 < share < 1 else limit * (share <= 0)
@@ -60,7 +60,7 @@ class Parts(Struct, frozen=True):
 
     @property
     def others(self) -> "Parts":
-        """All but the first part: it is not to blame, and neither is any other."""
+        """All but the first part, which is not to blame; neither is any other."""
         return Parts((*self.waiting[1:], *self.freed))
 
     def without(self, task_ids: Iterable[str]) -> "Parts":
@@ -97,7 +97,7 @@ class Proofs(Struct, frozen=True):
         return tuple(check for check in checks if check not in known)
 
     def is_red(self, tree: str, checks: Sequence[str]) -> bool:
-        """One of these checks failed on the tree: it would fail again."""
+        """One of these checks failed on the tree, and would fail again."""
         return not self.failed.get(tree, frozenset()).isdisjoint(checks)
 
     def failing(self, tree: str, checks: Sequence[str]) -> str:

@@ -1,4 +1,6 @@
-"""What the parts of one train share: its branch, what is known of trees, and how it stands."""
+"""What the parts of one train share: the branch, what is known of trees, and how
+the train stands.
+"""
 
 import threading
 import time
@@ -44,7 +46,7 @@ class TrainEnd(Struct, frozen=True, kw_only=True):
 
 
 class TrainState:
-    """The state of one train, from the first look at its branch to its end."""
+    """The state of one train, from the first look at the branch to the end."""
 
     def __init__(
         self,
@@ -86,9 +88,7 @@ class TrainState:
         return self.proved(self.prover.passes(land, fold, plans, train.checks), part)
 
     def proved(self, found: bool | Unproved, part: Sequence[WaitingWork]) -> bool | None:
-        """What the prover found; None: it cannot be known, and the train was left. Raises
-        OSError.
-        """
+        """What the prover found; None: unknown, and the train was left. Raises OSError."""
         if not isinstance(found, Unproved):
             self.learn()  # at once: a lander that comes after a kill does not verify it again
             return found
@@ -113,8 +113,8 @@ class TrainState:
         self._note_behind(moved.behind)
 
     def note_ahead(self) -> None:
-        """The line is ahead of its branch, and the lander that moved it was killed before it could
-        say why: the branch follows when it can. Raises OSError.
+        """Note that the line is ahead of the branch, and that the lander which moved the line was
+        killed before saying why: the branch follows when possible. Raises OSError.
         """
         self._note_behind(self._behind or train_words.KILLED)
 

@@ -1,4 +1,4 @@
-"""`trains/<key>/` in the home: what the train of one branch means to do, and what it has learnt.
+"""`trains/<key>/` in the home: what the train of one branch means to do, and what was learnt.
 
 `train.json` is written before a fold is verified and before the branch moves. A lander that finds
 one sees by the branch itself what was done, and goes on with the fold if nothing was.
@@ -32,7 +32,7 @@ _LEARNT = "learnt.json"
 
 
 class Member(Struct, frozen=True, kw_only=True):
-    """One candidate of a train, and what its fold came to."""
+    """One candidate of a train, and the fold that came of it."""
 
     task_id: str
     candidate: str
@@ -63,7 +63,7 @@ class Train(Struct, frozen=True, kw_only=True):
 
 
 class FailedCheck(Struct, frozen=True, kw_only=True):
-    """What failed on a tree, and the end of what it printed."""
+    """What failed on a tree, and the end of the output."""
 
     check: str
     output: str = ""
@@ -106,7 +106,7 @@ _LEARNTS = JsonRecord(Learnt, limit=_LARGEST)
 
 
 def _read(record: JsonRecord[T], path: Path) -> tuple[T | None, bool]:
-    """The value of a file, None if there is none or it is damaged, and whether fleet wrote it."""
+    """The value of a file, None if missing or damaged, and whether fleet wrote the file."""
     try:
         data = read_bounded(path, _LARGEST)
         value = record.decode(path, data) if data else None

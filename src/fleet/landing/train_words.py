@@ -31,7 +31,7 @@ def conflicting(found: TreeConflict, branch: str, against: tuple[LandedWork, ...
 
 
 def failing(output: str, branch: str, against: tuple[LandedWork, ...]) -> Unlandable:
-    """A candidate that passed by itself, and does not on the line."""
+    """A candidate that passed alone fails on the line."""
     command = output.partition("\n")[0].removeprefix("$ ")
     return Unlandable(
         why="verify",
@@ -42,7 +42,7 @@ def failing(output: str, branch: str, against: tuple[LandedWork, ...]) -> Unland
 
 
 def line_fails(branch: str, command: str, line: str, task_id: str) -> str:
-    """A candidate is not to blame: the line fails without it."""
+    """The line fails without the candidate, which is not to blame."""
     return (
         f"{_line_fails(branch, command, line)}: mend {branch}, or the command in the settings, and"
         f" then: fleet land {task_id}"
@@ -113,7 +113,7 @@ def remote_conflicts(found: TreeConflict, branch: str, repository: str) -> str:
 
 
 def remote_fails(branch: str, repository: str) -> str:
-    """The branch and its remote have both moved, and fail together."""
+    """The branch and the remote have both moved, and fail together."""
     return (
         f"{branch} and its remote do not pass the checks together. Merge them by hand: git -C"
         f" {repository} pull, mend it, and then: fleet land ID"
@@ -141,7 +141,7 @@ def reflog(task_ids: Sequence[str]) -> str:
 
 
 def receipt(train: Train, member: Member, proof: LandedProof | None, now: datetime) -> LandedAs:
-    """What was landed of one task, and what proves that the line holds it."""
+    """What was landed of one task, and what proves that the line holds the work."""
     return LandedAs(
         commit=member.commit,
         parents=member.parents,

@@ -104,7 +104,7 @@ def survey(home: Home) -> Surveyed:
 
 def _is_for_lander(landing: Landing) -> bool:
     """The lander has something to do for this landing, or to watch: a person may merge a pull
-    request that fleet asks about, or mend a branch that fails by itself.
+    request that fleet asks about, or mend a branch that fails without candidates.
     """
     watched = landing.state == "asks" and (landing.to == "pr" or bool(landing.red_line))
     return landing.state in (*LANDERS, "landed", "back") or watched
@@ -118,7 +118,7 @@ def target_key(root: str, branch: str) -> TargetKey:
 
 
 def tasks_of(queue: Queue, task_ids: Iterable[str]) -> list[Task]:
-    """Those of the tasks that are still there, in the order of the queue."""
+    """The tasks that are still there, in the order of the queue."""
     ids = tuple(task_ids)
     return list(queue.find(Filter(ids=ids, include_closed=True))) if ids else []
 
@@ -139,8 +139,8 @@ def waiting_work(home: Home, tasks: Iterable[Task]) -> Iterator[WaitingWork]:
 
 
 def work_of_run(home: Home, task: Task, landing: Landing, settings: Config) -> WaitingWork | None:
-    """A landing with the checks that it needs; None: its run is not the task's latest, or the
-    record of that is not as fleet wrote it.
+    """A landing with the checks to pass; None: the run is not the task's latest, or the run's
+    record is not as fleet wrote it.
     """
     spec = _spec_of(home, task.id, landing.run)
     if spec is None:
@@ -155,7 +155,7 @@ def work_of_run(home: Home, task: Task, landing: Landing, settings: Config) -> W
 
 
 def _policy(home: Home, task: Task, settings: Config) -> Policy | None:
-    """What the task is held to by now: its own wishes, then the settings in force; None: its own
+    """What the task is held to by now: own wishes, then the settings in force; None: the task's
     settings do not tell.
     """
     try:
@@ -166,8 +166,8 @@ def _policy(home: Home, task: Task, settings: Config) -> Policy | None:
 
 
 def _spec_of(home: Home, task_id: str, number: int) -> RunSpec | None:
-    """What the run was started with that a landing speaks of; None: it is not the latest one, or
-    its record is not as fleet wrote it.
+    """The spec of the run that a landing speaks of; None: the run is not the latest one, or the
+    record is not as fleet wrote it.
     """
     run = latest_run(home.task(task_id))
     if run is None or run.number != number:

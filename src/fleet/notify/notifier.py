@@ -1,4 +1,4 @@
-"""The notifier's process: it looks at *now*, tells what is new, and takes answers.
+"""The notifier's process: looks at *now*, tells what is new, and takes answers.
 
 One thread looks, one a channel sends, and one a reader listens: a channel that hangs delays no
 other. What each has done stands in the outbox, so that the process can be killed at any moment.
@@ -81,7 +81,7 @@ class Notifier:
         self._stopped.set()
 
     def _wait(self, at_work: list[str], stop: Callable[[], bool]) -> None:
-        """Until the queue changes, an agent asks something, or it is time to look anyway."""
+        """Wait until the queue changes, an agent asks something, or the next look is due anyway."""
         asked = asked_stamps(self._fleet, at_work)
         end = time.monotonic() + _ANYWAY
         while time.monotonic() < end and not stop():

@@ -1,4 +1,4 @@
-"""Pairing: a person sends the bot a code, and becomes one of the people that it tells."""
+"""Pairing: a person sends the bot a code, and becomes one of the people that the bot tells."""
 
 import secrets
 import time

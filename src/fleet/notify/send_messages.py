@@ -1,4 +1,4 @@
-"""Sends what the outbox holds for one channel, in a thread of its own.
+"""Sends what the outbox holds for one channel, in a separate thread.
 
 What the channel made of a message is kept until the outbox has it: on a full disk nothing is sent
 twice, and what the channel asked for (`retry_after`) is obeyed.

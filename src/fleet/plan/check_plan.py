@@ -1,4 +1,4 @@
-"""What a plan must have before any of it gets into the queue. Pure."""
+"""What a plan must have before any part gets into the queue. Pure."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -14,7 +14,7 @@ _NO_TASKS = "A task is a box (- [ ] 1.1 Do this), and in fleet.plan/1 a table ([
 
 
 def check_plan(plan: Plan, *, limit: int, name: str) -> Plan:
-    """The plan itself, if it can be applied. Raises BadInput with every problem and its place."""
+    """The same plan, if it can be applied. Raises BadInput with every problem and its place."""
     if not plan.tasks:
         raise BadInput(f"{name} holds no tasks", hint=_NO_TASKS)
     problems = [*_of_tasks(plan.tasks), *_of_links(plan)]
@@ -31,7 +31,7 @@ def check_plan(plan: Plan, *, limit: int, name: str) -> Plan:
 
 
 def _of_tasks(tasks: Sequence[PlannedTask]) -> Iterator[str]:
-    """What each task shows by itself, and keys that stand twice."""
+    """What is wrong with each task alone, and keys that stand twice."""
     first: dict[str, str] = {}
     for task in tasks:
         at = f"{task.place}: " if task.place else ""

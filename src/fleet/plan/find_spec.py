@@ -65,7 +65,7 @@ _HINT = f"Formats: {', '.join(READERS)}. Name one with --format."
 
 
 class FoundSpec(Struct, frozen=True, kw_only=True):
-    """A spec on disk: its format, and what was read of it."""
+    """A spec on disk: the format, and what was read."""
 
     #: The file with the tasks; of sddw, the directory.
     path: Path
@@ -74,7 +74,7 @@ class FoundSpec(Struct, frozen=True, kw_only=True):
 
 
 def find_spec(path: Path, *, base: Path, format_: str = "", tag: str = "") -> FoundSpec:
-    """The spec that a person named: a file, or a directory with one spec in it. Raises BadInput.
+    """The spec that a person named: a file, or a directory with one spec. Raises BadInput.
 
     `base` is the project's directory: names of files are from there on, wherever a person stands.
     """
@@ -96,12 +96,12 @@ def find_spec(path: Path, *, base: Path, format_: str = "", tag: str = "") -> Fo
 
 
 def read_plan(spec: FoundSpec) -> Plan:
-    """What the reader of its format makes of a spec."""
+    """The plan that the format's reader makes of a spec."""
     return READERS[spec.format](spec.text)
 
 
 def detect(path: Path, file: SpecFile) -> str:
-    """The format of a file, by where it lies and what it holds. Raises BadInput."""
+    """The format of a file, by place and content. Raises BadInput."""
     text, where = file.text, path.as_posix()
     if path.suffix == ".toml":
         return FORMAT
@@ -199,7 +199,7 @@ def _documents(files: Sequence[Path], base: Path) -> tuple[SpecFile, ...]:
 
 
 def _shown(path: Path, base: Path) -> str:
-    """From the project's directory on, where it lies below that."""
+    """The path from the project's directory on, if below that."""
     full, top = path.resolve(), base.resolve()
     return str(full.relative_to(top)) if full.is_relative_to(top) else str(full)
 

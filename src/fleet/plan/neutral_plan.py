@@ -37,7 +37,7 @@ class PlannedTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A whole plan: an epic, and the tasks below it."""
+    """A whole plan: an epic, and tasks."""
 
     format: str = FORMAT
     title: str = ""

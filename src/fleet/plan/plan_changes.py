@@ -1,4 +1,4 @@
-"""What applying a plan would change: its drafts held against the tasks that the queue has. Pure."""
+"""What applying a plan would change: the drafts held against the tasks in the queue. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
@@ -42,7 +42,7 @@ class WrittenPlan(Struct, frozen=True, kw_only=True):
 
 
 def prunable(changes: PlanChanges, known: Mapping[str, Task]) -> tuple[str, ...]:
-    """The keys that `--prune` closes: out of the plan or ticked in it, and never begun."""
+    """The keys that `--prune` closes: not in the plan any more or ticked there, and never begun."""
     ticked = (key for key in changes.ticked if not begun(known[key]))
     return (*changes.gone, *ticked)
 
@@ -64,12 +64,12 @@ def begun(task: Task) -> bool:
 
 
 def digest_in(task: Task) -> str:
-    """The digest that a task was made from; empty if it tells none."""
+    """The digest that a task was made from; empty if none is noted."""
     return str(_of_plan(task).get("digest", ""))
 
 
 def epics_closed_by(task: Task) -> tuple[str, ...]:
-    """The epics that end with this task: those of the plan, if it is the acceptance task."""
+    """The epics that end with this task: those of the plan, if this is the acceptance task."""
     ids = _of_plan(task).get("closes", ())
     return tuple(map(str, cast("list[Any]", ids))) if isinstance(ids, list) else ()
 

@@ -1,4 +1,4 @@
-"""A plan as tasks to be: an epic, its groups and tasks, the acceptance task at its end. Pure."""
+"""A plan as tasks to be: an epic, groups and tasks, the acceptance task at the end. Pure."""
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -38,7 +38,7 @@ _MOST_TOLD = 20_000
 
 
 class PlanPlace(Struct, frozen=True, kw_only=True):
-    """Where a plan comes from, and where its tasks run."""
+    """Where a plan comes from, and where the tasks run."""
 
     #: The spec as its tasks name it: a path from the project's directory on.
     spec: str
@@ -71,7 +71,7 @@ class PlannedDraft(Struct, frozen=True, kw_only=True):
 
 
 def drafts_of(plan: Plan, place: PlanPlace) -> list[PlannedDraft]:
-    """Everything that a plan makes, in the order to make it: what is waited for comes first."""
+    """Everything that a plan makes, in the order of making: what is waited for comes first."""
     waits = waits_of(plan)
     families = _families(plan)
     alive = {above for key in waits for above in families[key]}
@@ -195,7 +195,9 @@ def _acceptance(
 
 
 def _verify(own: Sequence[str], place: PlanPlace) -> tuple[str, ...] | None:
-    """A task's own commands stand beside the project's; without any it inherits those."""
+    """A task's own commands beside the project's; None, without own ones: inherits
+    the project's.
+    """
     return tuple(dict.fromkeys((*place.verify, *own))) if own else None
 
 
@@ -232,7 +234,7 @@ def _digest(planned: PlannedDraft) -> str:
 
 
 def metadata_of(planned: PlannedDraft, ids: Mapping[str, str]) -> dict[str, Any]:
-    """What is recorded with the task: its settings, and what it was made from."""
+    """What is recorded with the task: settings, and what the task was made from."""
     own: dict[str, Any] = {"key": planned.key, "digest": planned.digest}
     if planned.closes:
         own["closes"] = [ids[key] for key in planned.closes if key in ids]

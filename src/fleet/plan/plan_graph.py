@@ -39,7 +39,8 @@ def graph_of(plan: Plan) -> PlanGraph:
 
 
 def waits_of(plan: Plan) -> dict[str, tuple[str, ...]]:
-    """For each task of work, in the plan's order: what it waits for itself or by its groups.
+    """For each task of work, in the plan's order: what the task waits for, directly or by its
+    groups.
 
     A group stands for the work in it. A task that is done stands for what it had waited for: a
     tick in the middle of a chain must not let the end of the chain run before its beginning.

@@ -1,4 +1,4 @@
-"""What a reader of a spec is given, and how it says that a file is wrong. Pure."""
+"""What a reader of a spec is given, and how a reader says that a file is wrong. Pure."""
 
 from msgspec import Struct
 
@@ -32,12 +32,12 @@ class SpecText(Struct, frozen=True, kw_only=True):
         return self.files[0]
 
     def document(self, name: str) -> SpecFile | None:
-        """A document beside the tasks, by its file name."""
+        """A document beside the tasks, by file name."""
         return next((each for each in self.beside if each.name.endswith(name)), None)
 
 
 def refuse(problems: list[str], *, hint: str = "") -> None:
-    """Raise BadInput with these problems, each a line that begins with its place; none: go on."""
+    """Raise BadInput with these problems, each a line that begins with the place; none: go on."""
     if not problems:
         return
     more = len(problems) - _MOST_TOLD

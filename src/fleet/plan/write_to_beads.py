@@ -54,7 +54,7 @@ def _filled(planned: PlannedDraft, ids: Mapping[str, str]) -> Draft:
 
 
 def _rewrite(queue: BeadsQueue, planned: PlannedDraft, ids: Mapping[str, str], actor: str) -> None:
-    """Give a task its new words and what it waits for."""
+    """Give a task new words and dependencies."""
     task_id = ids[planned.key]
     with queue.lock.held():
         queue.tracker.rewrite(task_id, _filled(planned, ids), actor)

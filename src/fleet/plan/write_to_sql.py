@@ -81,7 +81,7 @@ def _edge(task_id: str, target: str, actor: str, now: datetime) -> Dependency:
 def _change(
     queue: SqlQueue, planned: PlannedDraft, task: Task, ids: Mapping[str, str], actor: str
 ) -> None:
-    """Give a task that was never begun its new words; refused if it is begun by now."""
+    """Give a task that was never begun new words; refused if the task is begun by now."""
     draft = planned.draft
     fields = {
         "title": draft.title,

@@ -1,4 +1,6 @@
-"""Runs `fleet bd create` in a directory, as a person would type it: for the tasks of schedules."""
+"""Runs `fleet bd create` in a directory, like a person at a terminal: for the tasks
+of schedules.
+"""
 
 import os
 import sys

@@ -1,4 +1,5 @@
-"""Runs a program to its end, bounded in time and output, in a process group that dies with it.
+"""Runs a program to the end, bounded in time and output, in a process group that dies with the
+program.
 
 The program may hang, flood or leave processes behind. How the call went is a value.
 """
@@ -30,7 +31,7 @@ Fault = Literal["not started", "timeout", "flood"]
 
 
 class Exited(Struct, frozen=True, kw_only=True):
-    """The program ended by itself, well or not."""
+    """The program ended, well or not."""
 
     #: The exit code, or the negative number of the signal that ended the program.
     code: int
@@ -79,7 +80,7 @@ def call(
     sink: Callable[[bytes], object] | None = None,
     leave_children: bool = False,
 ) -> Exited | CallFailed:
-    """Run a program until it ends, `timeout` seconds are over or it has printed over `limit` bytes.
+    """Run a program until the end, `timeout` seconds or `limit` bytes of output.
 
     Output goes to `sink` in pieces if there is one, and into the result otherwise. A process that
     the program leaves behind with its pipes is not waited for. Such processes are killed, unless
@@ -151,7 +152,7 @@ def dialogue(
     cwd: Path | None = None,
     limit: int = _LIMIT,
 ) -> Generator[Dialogue]:
-    """Start a program to exchange lines with; it is killed in the end. Raises OSError."""
+    """Start a program to exchange lines with; the program is killed in the end. Raises OSError."""
     until = time.monotonic() + timeout
     process = _start(argv, env, cwd, subprocess.PIPE, stderr=DEVNULL)
     try:

@@ -26,7 +26,7 @@ class VersionAnswer(Struct, frozen=True):
 def asked(
     commands: Mapping[str, tuple[Sequence[str], Mapping[str, str]]], patience: float = PATIENCE
 ) -> dict[str, VersionAnswer]:
-    """The answer of each command by its name, run in its own environment."""
+    """The answer of each command by name, run in the given environment."""
     with ThreadPoolExecutor(max_workers=8) as pool:
         found = {name: pool.submit(_ask, *each, patience) for name, each in commands.items()}
         return {name: answer.result() for name, answer in found.items()}

@@ -86,7 +86,7 @@ def take_lock() -> int:
 
 
 class AgentTree:
-    """The agent and all of its descendants."""
+    """The agent and all descendants."""
 
     def __init__(self, spec: dict[str, Any]) -> None:
         self.spec = spec
@@ -101,7 +101,9 @@ class AgentTree:
         self.swept: Found = {}
 
     def start(self, lock: int) -> dict[str, Any] | None:
-        """Fork the agent, record that it started, and only then let it run; its error, if any."""
+        """Fork the agent, record the start, and only then let the agent run; returns the error, if
+        any.
+        """
         go, let_go = os.pipe()
         failed, fail = os.pipe()
         keeper = os.getpid()
@@ -312,7 +314,7 @@ def children() -> Found:
 
 
 def stat(pid: int) -> tuple[int, int, int, str, str] | None:
-    """A process's pid, parent, start, state and name; None if it is gone."""
+    """A process's pid, parent, start, state and name; None if the process is gone."""
     try:
         head, _, tail = read(f"/proc/{pid}/stat").rpartition(")")  # a name may hold brackets
     except OSError:
@@ -322,7 +324,7 @@ def stat(pid: int) -> tuple[int, int, int, str, str] | None:
 
 
 def number_in_box(pid: int) -> int:
-    """The process's number in a namespace below this one; 0: it is in none. 1 holds a box."""
+    """The process's number in a namespace below this one; 0: in none. 1 holds a box."""
     try:
         line = read(f"/proc/{pid}/status").partition("NSpid:")[2].partition("\n")[0]
     except OSError:
@@ -332,7 +334,7 @@ def number_in_box(pid: int) -> int:
 
 
 def signal_one(pid: int, ticks: int, number: int) -> None:
-    """Signal that very process, and no other one that has its number by now."""
+    """Signal that very process, and no other one that has the same number by now."""
     try:
         fd = os.pidfd_open(pid)
     except (
@@ -457,7 +459,7 @@ def dumps(value: Any) -> str:
 
 
 def ignore(*_: object) -> None:
-    """Handle SIGCHLD by nothing: without a handler some systems drop it unseen."""
+    """Handle SIGCHLD by nothing: without a handler some systems drop the signal unseen."""
 
 
 if __name__ == "__main__":

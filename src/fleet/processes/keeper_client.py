@@ -1,4 +1,5 @@
-"""One run's processes, seen from the supervisor: start a keeper, adopt one, stop it, ask its state.
+"""One run's processes, seen from the supervisor: start a keeper, adopt one, stop one, ask for the
+state.
 
 All state is in the run directory and the process table, none in memory.
 """
@@ -48,7 +49,7 @@ class Ended(Struct, frozen=True, tag=True):
 
 
 class Vanished(Struct, frozen=True, tag=True):
-    """The agent had started, and died with its keeper. No process of the run lives, or will."""
+    """The agent had started, and died with the keeper. No process of the run lives, or will."""
 
     #: None where the records of the run cannot be read; `why` says what is wrong with them.
     started: Started | None
@@ -69,7 +70,7 @@ State = Running | Ended | Vanished | NeverStarted | Orphaned
 
 
 class Busy(Struct, frozen=True, tag=True):
-    """Nothing was started: this run of the task lives, or its processes cannot be killed."""
+    """Nothing was started: this run of the task lives, or has processes that cannot be killed."""
 
     holder: Run | None
 
@@ -78,7 +79,7 @@ class Keeper:
     """A live keeper to wait for, started by this supervisor or adopted."""
 
     def __init__(self, pid: int, fd: int | None, who: ProcessId | None = None) -> None:
-        """`who` may be left out for a child that is not reaped: its number is not used again."""
+        """`who` may be left out for a child that is not reaped, whose number is not used again."""
         self._pid, self._fd, self._who = pid, fd, who
         self._reaped = False
         #: A signal ended this child before its time, so that the exit record is none of its own.
@@ -148,7 +149,7 @@ def start_keeper(
 
 
 def hold_until(run: Run, moment: float) -> None:
-    """Tell the keeper of a leased run when to stop its agent, on the clock that counts sleep.
+    """Tell the keeper of a leased run when to stop the agent, on the clock that counts sleep.
 
     Written in place: a full disk takes that too.
     """
@@ -161,7 +162,9 @@ def hold_until(run: Run, moment: float) -> None:
 
 
 def _free(run: Run, holder: Run | None) -> bool:
-    """Kill what a dead keeper left of an earlier run, which holds the lock; False: it is left."""
+    """Kill what a dead keeper left of an earlier run, which holds the lock; False: something is
+    left.
+    """
     try:
         if holder is not None:
             return not isinstance(state_of(holder), Running | Orphaned)
@@ -209,7 +212,7 @@ def _spawn(run: Run, env: Mapping[str, str], lock: int, program: str) -> int:
 
 
 def _program() -> str:
-    """The keeper's bytecode if it is fresh: compiling the source would add to every start."""
+    """The keeper's bytecode if fresh: compiling the source would add to every start."""
     source = Path(keeper.__file__)
     cached = Path(importlib.util.cache_from_source(source))
     about = source.stat()
@@ -233,7 +236,7 @@ def adopt(who: ProcessId) -> Keeper | None:
 
 
 def keeper_of(run: Run) -> ProcessId | None:
-    """The run's living keeper, which proves itself by the task's lock; None: it has none.
+    """The run's living keeper, proved by the task's lock; None: there is none.
 
     `started` only says where to look first: an agent could have written it, and a process that it
     names is a stranger unless that process holds the lock.
@@ -321,7 +324,7 @@ def state_of(run: Run, patience: float = PATIENCE) -> State:
 
 
 def _settle(run: Run, end: float) -> State:
-    """The state of a run that is over, by its record or by the fence that is written now."""
+    """The state of a run that is over, by the record or by the fence that is written now."""
     exit_record = run.exit()
     if exit_record is not None and process_identity.LINUX:
         return Ended(exit_record)

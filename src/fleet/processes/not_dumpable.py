@@ -1,4 +1,4 @@
-"""Keeps other processes of the same user from reading this one: its memory and its environment.
+"""Keeps other processes of the same user from reading this one: memory and environment.
 
 The supervisor's environment holds whatever its user exported, and its memory the secrets of every
 account. Agents run as the same user, and `/proc/<pid>/environ` would tell them all of it. Root can

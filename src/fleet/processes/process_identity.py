@@ -71,12 +71,12 @@ def tree(*roots: ProcessId) -> list[ProcessId]:
 
 
 def marked(run_id: str) -> list[ProcessId]:
-    """Every process whose environment at its start had this run id."""
+    """Every process that was started with this run id in the environment."""
     return [row.who for row in bearers(run_id).get(run_id, ())]
 
 
 def marks_above(pid: int) -> list[str]:
-    """The run ids of a process and of its ancestors, its own first.
+    """The run ids of a process and of all ancestors, the process's own first.
 
     An agent can give a child any environment, but cannot change the one that it was started with.
     """
@@ -208,7 +208,7 @@ def _row(pid: int) -> Row | None:
 
 
 def read_proc(path: str) -> bytes:
-    """A file of /proc; empty if its process has ended or is another user's.
+    """A file of /proc; empty if the process has ended or is another user's.
 
     Not through a file object: whole process tables are read with this.
     """
@@ -241,7 +241,7 @@ def _psutil_row(pid: int) -> Row | None:
 
 
 def _mark(pid: int) -> str:
-    """A process's run id; empty if it has none, has ended or is another user's."""
+    """A process's run id; empty if the process has none, has ended or is another user's."""
     if LINUX:
         environment = read_proc(f"/proc/{pid}/environ")
         own = f"{MARK}=".encode()

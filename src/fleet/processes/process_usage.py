@@ -33,7 +33,7 @@ class ProcessInfo(Struct, frozen=True):
 
 
 class ProcessTree(Struct, frozen=True):
-    """A run's processes: the keeper first, then all of its descendants."""
+    """A run's processes: the keeper first, then all descendants."""
 
     processes: tuple[ProcessInfo, ...] = ()
 
@@ -44,7 +44,7 @@ class ProcessTree(Struct, frozen=True):
 
     @property
     def memory(self) -> int:
-        """Resident bytes; a shared page counts for each process that shares it: an upper bound."""
+        """Resident bytes; a shared page counts for each process: an upper bound."""
         return sum(process.memory for process in self.processes)
 
     @property
@@ -53,7 +53,7 @@ class ProcessTree(Struct, frozen=True):
 
     @property
     def youngest(self) -> float:
-        """The start of the youngest process that is neither the keeper nor its agent; 0: none."""
+        """The start of the youngest process that is neither the keeper nor the agent; 0: none."""
         root = self.processes[0].pid if self.processes else 0
         above = {root}
         while agent := self._first_below(root):

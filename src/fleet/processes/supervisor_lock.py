@@ -1,4 +1,4 @@
-"""One supervisor for each home: the lock, and which process holds it."""
+"""One supervisor for each home: the lock, and which process holds the lock."""
 
 import os
 import time

@@ -66,7 +66,7 @@ def _received_by_inode(family: int) -> dict[int, int]:
 
 
 def _take(data: bytes, found: dict[int, int]) -> bool:
-    """Read one answer of the kernel into `found`; False if it was the last."""
+    """Read one answer of the kernel into `found`; False: that was the last."""
     at = 0
     while at + _HEADER.size <= len(data):
         length, kind, *_ = _HEADER.unpack_from(data, at)

@@ -1,4 +1,4 @@
-"""The queue: it owns each task's status and the order of work. `protocol.Queue` is the protocol."""
+"""The queue owns each task's status and the order of work. `protocol.Queue` is the protocol."""
 
 from datetime import timedelta
 from pathlib import Path

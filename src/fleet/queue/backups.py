@@ -71,7 +71,7 @@ def is_due(home: Path, name: str, now: datetime) -> bool:
 
 
 def back_up(home: Path, name: str, now: datetime, reason: Reason) -> Backup:
-    """Copy a queue beside its writers. Raises QueueError; the older copies stay then."""
+    """Copy a queue while other processes write. Raises QueueError; the older copies stay then."""
     path = home / FILES[name]
     if not path.exists():
         raise WrongQueue(f"there is no {path} to copy")

@@ -1,4 +1,4 @@
-"""Whether a queue is the one that its home knows: neither gone nor emptied nor replaced.
+"""Whether a queue is the one that the home knows: neither gone nor emptied nor replaced.
 
 A queue that is missing is made at a home's first use only. Later its absence is an accident, and an
 empty queue in its place would hide the accident and every task with it.
@@ -22,7 +22,7 @@ WAY_OUT = "See what there is: fleet queue status. Put a copy back: fleet queue r
 
 
 class Identity(Struct, frozen=True, kw_only=True):
-    """What a home knows of one of its queues."""
+    """What a home knows of one queue."""
 
     home: Path
     #: The queue's name in identity.json.

@@ -80,7 +80,7 @@ class Queue(Protocol):
         ...
 
     def add(self, draft: Draft) -> Task:
-        """Put a task in the queue; once this returns it is durable."""
+        """Put a task in the queue, durably."""
         ...
 
     def claim(
@@ -109,8 +109,8 @@ class Queue(Protocol):
     def settle_all(
         self, settlements: Sequence[tuple[Lease, Settlement]]
     ) -> list[LeaseLost | FleetError | None]:
-        """End several leases, each by itself; the answer to each in turn, or the error that kept
-        that one from being ended. Raises QueueError only if none was ended.
+        """End several leases, each separately; returns the answer to each in turn, or the error
+        that kept that lease from being ended. Raises QueueError only if none was ended.
         """
         ...
 
@@ -137,7 +137,7 @@ class Queue(Protocol):
         ...
 
     def close_task(self, task: Task, *, by: str, reason: str) -> Task:
-        """Close a task in a person's name, whatever lease is on it.
+        """Close a task in a person's name, whatever lease the task is under.
 
         Refused if the task was changed since it was read, or may not be closed.
         """
@@ -152,11 +152,11 @@ class Queue(Protocol):
         ...
 
     def get(self, task_id: str) -> Task:
-        """One task by its whole id. Raises NotFound."""
+        """One task by the whole id. Raises NotFound."""
         ...
 
     def blockers(self, task_id: str) -> Sequence[Task]:
-        """The tasks that this one waits for by a dependency of its own and that are not closed."""
+        """The open tasks that this one waits for by a direct dependency."""
         ...
 
     def edges(self, ids: Sequence[str]) -> Sequence[Edge]:

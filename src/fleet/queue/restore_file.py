@@ -25,7 +25,7 @@ LEASE = timedelta(minutes=10)
 
 
 class RunSeen(Struct, frozen=True, kw_only=True):
-    """The latest run of a task, as its directory tells."""
+    """The latest run of a task, by the run's directory."""
 
     task_id: str
     fence: int

@@ -1,5 +1,5 @@
-"""The files of a SQLite database: which ones a connection has open, how a new one is made, and how
-a database is copied while other processes write to it.
+"""The files of a SQLite database: which ones a connection has open, how a new database is made, and
+how one is copied while other processes write.
 
 A database that this process may have open is never opened as a plain file here: closing such a file
 would drop the locks of this process's connections to it.
@@ -48,7 +48,7 @@ def is_empty(path: Path) -> bool:
 
 
 def make_private(path: Path) -> None:
-    """Let SQLite find a file that only its owner can read; its journals take over the mode."""
+    """Let SQLite find a file that only the owner can read; journals take over the mode."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
     except FileExistsError:

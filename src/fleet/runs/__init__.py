@@ -1,1 +1,1 @@
-"""The directory of one run, and every record in it."""
+"""The directory of one run, and every record inside."""

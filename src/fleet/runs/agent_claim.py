@@ -1,4 +1,4 @@
-"""What an agent claimed about its own task through `bd`: `runs/<n>/said.json`.
+"""What an agent claimed about the agent's task through `bd`: `runs/<n>/said.json`.
 
 A claim is only evidence. The agent's `bd close` writes this file instead of the queue, and the
 supervisor decides what becomes of the task.

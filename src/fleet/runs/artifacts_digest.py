@@ -1,4 +1,4 @@
-"""Whether an agent got anywhere: a fingerprint of what it keeps in its artifacts directory."""
+"""Whether an agent got anywhere: a fingerprint of the artifacts directory."""
 
 import os
 from collections.abc import Iterator

@@ -98,7 +98,7 @@ def _backwards(path: Path) -> Generator[bytes]:
 
 
 def _cut_to_whole_lines(fd: int) -> int:
-    """Truncate the file behind its last whole line; returns where that ends."""
+    """Truncate the file behind the last whole line; returns that line's end."""
     size = at = os.fstat(fd).st_size
     end = 0
     while at > 0 and not end:

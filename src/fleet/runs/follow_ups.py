@@ -15,7 +15,7 @@ PROPOSED = "PROPOSED:"
 
 
 class FollowUps(Struct, frozen=True, kw_only=True):
-    """Their ids, in the order in which they were made."""
+    """The ids of the follow-ups of a run, in the order in which they were made."""
 
     ids: tuple[str, ...] = ()
     #: The titles of those that were proposed, by id.
@@ -30,12 +30,12 @@ def of_run(run: Run) -> tuple[str, ...]:
 
 
 def of_task(task_dir: Path) -> tuple[str, ...]:
-    """Those of all runs of a task."""
+    """The follow-ups of all runs of a task."""
     return tuple(each for run in all_runs(task_dir) for each in of_run(run))
 
 
 class TaskTree(Struct, frozen=True):
-    """All that came of a task, by its runs and by theirs."""
+    """All that came of a task, by the task's runs and by theirs."""
 
     size: int
     #: The titles of proposed tasks, by id.

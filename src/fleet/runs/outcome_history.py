@@ -113,12 +113,12 @@ def read_ending(run: Run) -> Ending | None:
 
 
 def believed_ending(run: Run) -> Ending | None:
-    """The same if fleet wrote it: what a decision may rest on."""
+    """The run's ending if fleet wrote it: what a decision may rest on."""
     return _RECORD.believed(run)
 
 
 def write_ending(run: Run, ending: Ending, *, sealed: bytes = b"") -> None:
-    """`sealed` is the encoded ending if it was sealed already."""
+    """Write the run's ending; `sealed` is the encoded ending if sealed already."""
     _RECORD.write(run, ending, sealed=sealed)
     failures = run.task_dir / FAILURES
     if ending.attempts or failures.exists():  # no file means 0
@@ -147,7 +147,7 @@ def history(task_dir: Path, before: int | None = None) -> History:
 
 
 def was_put_off(task_dir: Path, not_before: datetime | None) -> bool:
-    """The task waits for a limit or an account, and not because an attempt of its own failed."""
+    """The task waits for a limit or an account, and not because an attempt failed."""
     if not_before is None:
         return False
     last = history(task_dir).last
@@ -156,7 +156,9 @@ def was_put_off(task_dir: Path, not_before: datetime | None) -> bool:
 
 
 def spent_before(task_dir: Path, before: int | None = None) -> Spend:
-    """The spend of all runs of a task, or of those before number `before`; `forgive` keeps it."""
+    """The spend of all runs of a task, or of those before number `before`, whatever
+    was forgiven.
+    """
     total = Spend()
     for run in newest_first(task_dir, before=before):
         ending = believed_ending(run)

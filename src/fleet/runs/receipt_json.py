@@ -12,8 +12,8 @@ _RECORD = SealedRecord(FILE, Receipt, limit=16 << 20)
 
 
 def write(run: Run, receipt: Receipt, *, sealed: bytes = b"") -> None:
-    """`sealed` is the encoded receipt if it was sealed with the outcome that is written next, which
-    makes the names of both durable.
+    """Write the receipt; `sealed` is the encoded receipt if sealed with the outcome that is written
+    next, which makes the names of both durable.
     """
     _RECORD.write(run, receipt, named=not sealed, sealed=sealed)
 

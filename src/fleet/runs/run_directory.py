@@ -45,7 +45,7 @@ class ProcessId(Struct, frozen=True, kw_only=True):
 
 
 class RunTrace(Struct, frozen=True, kw_only=True):
-    """What the spans of a run begin with; its ids follow from it (`runs/traces`)."""
+    """What the spans of a run begin with; the ids follow from this (`runs/traces`)."""
 
     task_created: datetime
     #: When fleet began to prepare the run.
@@ -168,7 +168,7 @@ _EXIT = JsonRecord(Exit, limit=_LONGEST_RECORD, hint=_HINT)
 
 
 class Run(Struct, frozen=True, dict=True):
-    """One run by its directory. Making one touches nothing."""
+    """One run by directory. Making one touches nothing."""
 
     path: Path
 
@@ -200,7 +200,7 @@ class Run(Struct, frozen=True, dict=True):
 
     @cached_property
     def host(self) -> str:
-        """The host that made the run, where its files came from another one; empty: this one."""
+        """The host that made the run, where the files came from another one; empty: this one."""
         with suppress(InvalidTask):
             return (read_bounded(self.path / HOST, _LONGEST_HOST) or b"").decode().strip()
         return ""
@@ -212,7 +212,7 @@ class Run(Struct, frozen=True, dict=True):
         return spec
 
     def spec_doubt(self) -> str:
-        """Why run.json is not believed; empty if it is as fleet wrote it."""
+        """Why run.json is not believed; empty if fleet wrote it."""
         path = self.path / RUN_JSON
         data = read_bounded(path, _LONGEST_RECORD)
         return seals.doubt(self.task_dir, self.number, path, data or b"")
@@ -222,7 +222,9 @@ class Run(Struct, frozen=True, dict=True):
         return _SPEC.read_or_none(self.path / "run.json")
 
     def lock_holder(self) -> "Run | None":
-        """The run of this task that the lock is, or was last, held for; None: it names none."""
+        """The run of this task that the lock is, or was last, held for; None: the
+        lock names none.
+        """
         try:
             name = (read_bounded(self.lock, _LONGEST_NUMBER) or b"").strip()
         except InvalidTask:
@@ -308,7 +310,7 @@ def _put(path: str, data: bytes) -> None:
 
 
 def began_at(run: Run) -> datetime | None:
-    """When a run's agent began; None if it has not, or the record is damaged."""
+    """When a run's agent began; None if not begun, or the record is damaged."""
     try:
         started = run.started()
     except InvalidTask:

@@ -37,7 +37,7 @@ class RunId(Struct, frozen=True):
 
 
 def mark_of(run: Run) -> str:
-    """The mark that the run's processes bear, by its record. Raises InvalidTask.
+    """The mark that the run's processes bear, by the run's record. Raises InvalidTask.
 
     Processes are killed by their mark, so a record that names another task's is not believed.
     """
@@ -52,7 +52,7 @@ def mark_of(run: Run) -> str:
 
 
 def find_run(home: Home, run_id: RunId) -> Run | None:
-    """The run of that id, if its directory is there and its record can be read."""
+    """The run of that id, if the directory is there and the record can be read."""
     try:
         for run in newest_first(home.task(run_id.task)):
             spec = run.known_spec()

@@ -1,4 +1,4 @@
-"""Records of a run that a later supervisor acts on: each is sealed before it is written."""
+"""Records of a run that a later supervisor acts on: each is sealed before the write."""
 
 from typing import Generic, TypeVar
 
@@ -23,7 +23,7 @@ class SealedRecord(Generic[T]):
         self._limit = limit
 
     def read(self, run: Run) -> T | None:
-        """The value as it stands; None if there is none, or a damaged one. To be shown."""
+        """The value, to be shown; None if missing or damaged. To be shown."""
         return self._json.read_or_none(run.path / self.name)
 
     def believed(self, run: Run) -> T | None:
@@ -39,7 +39,7 @@ class SealedRecord(Generic[T]):
     def write(
         self, run: Run, value: T, *, durable: bool = True, named: bool = True, sealed: bytes = b""
     ) -> None:
-        """Seal the record and put it in its place. Raises OSError.
+        """Seal the record and write it. Raises OSError.
 
         `sealed` is the encoded value if the caller has sealed it already.
         """

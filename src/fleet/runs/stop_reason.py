@@ -31,7 +31,7 @@ def forget(run: Run) -> None:
 
 
 def read(run: Run) -> Outcome | None:
-    """Why the run is being stopped, or was; None if fleet did not stop it.
+    """Why the run is being stopped, or was; None if fleet did not stop the run.
 
     A reason that no process of fleet's has written is none.
     """

@@ -1,1 +1,3 @@
-"""The box around an agent: what it opens, the command line that makes it, and whether it works."""
+"""The box around an agent: what is opened, the command line for the box, and
+whether a box works.
+"""

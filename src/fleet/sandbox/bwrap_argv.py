@@ -104,7 +104,7 @@ def _before_copying(target: str) -> str:
 
 
 def _after_copying(box: Box, argv: Sequence[str]) -> Sequence[str]:
-    """The program itself, or a shell that copies the files and becomes the program."""
+    """The same program, or a shell that copies the files and becomes the program."""
     if not box.copies:
         return argv
     words = [word for _, target in box.copies for word in (_before_copying(target), target)]

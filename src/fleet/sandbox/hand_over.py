@@ -1,4 +1,4 @@
-"""What begins in a strict box: makes the socket that leads out, hands it out, becomes the agent.
+"""What begins in a strict box: makes the socket that leads out, hands that out, becomes the agent.
 
 Run as `python -I -S hand_over.py LINE PORT PROGRAM ARG…`. A socket that listens in the box's own
 network is accepted on outside of it, so no relay runs in the box, and no file of a socket is in it.

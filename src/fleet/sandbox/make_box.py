@@ -1,4 +1,4 @@
-"""Makes the box of one process: looks at the disk for what is to be opened and hidden in it."""
+"""Makes the box of one process: looks at the disk for what is to be opened and hidden."""
 
 # ruff: noqa: PTH110, PTH111, PTH112, PTH113, PTH114, PTH120 - a hundred short questions a run
 import os
@@ -81,7 +81,7 @@ def _real(paths: Iterable[str]) -> list[str]:
 
 
 def _programs(env: Mapping[str, str], program: str) -> Iterator[str]:
-    """The Python that runs fleet, fleet itself, and the package of the program."""
+    """The Python that runs fleet, fleet's package, and the package of the program."""
     yield from (sys.prefix, sys.base_prefix, str(Path(__file__).parents[1]))
     found = shutil.which(program, path=env.get("PATH")) if program else None
     if found is not None:
@@ -92,7 +92,7 @@ def _programs(env: Mapping[str, str], program: str) -> Iterator[str]:
 
 
 def _holds(path: str, other: str) -> bool:
-    """`other` is the path, or lies below it."""
+    """`other` is the path, or lies below the path."""
     return other == path or other.startswith(path.rstrip("/") + "/")
 
 
@@ -111,7 +111,7 @@ def _links(paths: Iterable[str], opened: Iterable[str]) -> Iterator[tuple[str, s
 
 
 def _ways(path: str) -> Iterator[str]:
-    """Each directory on the way to a path, from the root on, and the path itself."""
+    """Each directory on the way to a path, from the root on, and the path."""
     for number, letter in enumerate(path):
         if letter == "/" and number > 0:
             yield path[:number]

@@ -1,4 +1,4 @@
-"""The process that holds a strict box: it starts the box, and is the box's only way to the network.
+"""The process that holds a strict box: the box's parent, and the box's only way to the network.
 
 Run as `python -I -S network_holder.py SETTINGS BWRAP ARG…`, outside of the box, with the agent's
 environment. The box has a network of its own with nothing in it. What begins in there makes a
@@ -58,7 +58,7 @@ class Lines:
 
 
 def main() -> None:
-    """Start the box, serve it until it has ended, and end as it did."""
+    """Start the box, serve the box until the end, and end with the same code."""
     settings, argv = json.loads(sys.argv[1]), sys.argv[2:]
     name = os.open("/proc/self/comm", os.O_WRONLY)
     os.write(name, b"fleet-box")
@@ -127,7 +127,7 @@ def answer(client: socket.socket, lines: Lines) -> None:
 
 
 def read_head(client: socket.socket) -> tuple[bytes, bytes]:
-    """A request's head without its last empty line, and what of its body came along."""
+    """A request's head without the last empty line, and what of the body came along."""
     client.settimeout(_PATIENCE)
     data = b""
     while b"\r\n\r\n" not in data:

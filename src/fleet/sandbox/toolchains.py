@@ -72,7 +72,7 @@ def toolchains(env: Mapping[str, str], home: str) -> Iterator[str]:
 
 
 def _around(place: str) -> Iterator[str]:
-    """A directory of programs, and what such programs have beside it."""
+    """A directory of programs, and what such programs have beside them."""
     yield place
     above, name = posixpath.split(place)
     if name == "shims":
@@ -82,7 +82,7 @@ def _around(place: str) -> Iterator[str]:
 
 
 def package_of(program: str) -> str:
-    """What has to be opened for a program, by its path without links: its package of node, or its
+    """What has to be opened for a program, by the path without links: the package of node, or the
     directory.
     """
     parts = program.split("/")
@@ -92,7 +92,7 @@ def package_of(program: str) -> str:
 
 
 def boxed_env(env: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a process in a box: temporary files are its own, and no socket is named.
+    """The environment of a process in a box: temporary files are private, and no socket is named.
 
     Both CLIs are told in their own words that the box is there.
     """

@@ -111,7 +111,7 @@ def _program(path: str) -> str:
 
 
 def _lacking(words: str) -> tuple[str, str]:
-    """Why bubblewrap failed, by the settings of the kernel that forbid it."""
+    """Why bubblewrap failed, by the settings of the kernel that forbid boxes."""
     said = words.splitlines()[-1] if words else f"{_BWRAP} failed"
     if os.geteuid() != 0 and _number(_APPARMOR) == 1:
         return f"AppArmor keeps this user from making user namespaces ({said})", _BY_APPARMOR

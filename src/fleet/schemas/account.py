@@ -44,7 +44,7 @@ class Account(Struct, frozen=True, kw_only=True):
 
 
 class Window(Struct, frozen=True, kw_only=True):
-    """One of an account's limits, as it was last reported."""
+    """One limit of an account, as last reported."""
 
     kind: LimitKind
     #: The model that last met the limit; an alias may lead to a window of one model.
@@ -57,7 +57,7 @@ class Window(Struct, frozen=True, kw_only=True):
 
 
 class Step(Struct, frozen=True):
-    """One step of a chain: where a task goes when the steps before it have no room."""
+    """One step of a chain: where a task goes when the earlier steps have no room."""
 
     kind: Literal["account", "model", "coder"]
     name: str

@@ -69,7 +69,7 @@ class Spend(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
     def share_of(self, budget: Budget) -> float:
-        """How much of a budget this is; 1 is all of it."""
+        """The share of a budget that this is; 1 is all."""
         if budget.usd is not None:
             return self.usd / budget.usd
         return self.tokens / budget.tokens if budget.tokens is not None else 0.0
@@ -93,7 +93,7 @@ class Spend(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def spend_of(
     *, tokens: int, told: float | None, estimated: float | None, partial: bool = False
 ) -> Spend:
-    """The spend of one run: at the cost that its CLI told, else the estimate, else unknown.
+    """The spend of one run: at the cost that the CLI told, else the estimate, else unknown.
 
     `partial`: the run was cut off uncounted. What is known of it counts, and its cost is unknown.
     """
@@ -147,7 +147,7 @@ def shown_tokens(count: int) -> str:
 
 
 class Payer(Struct, frozen=True):
-    """The project (its directory as configured) and the account that a run spends for."""
+    """The project (the directory as configured) and the account that a run spends for."""
 
     project: str = ""
     account: str = ""
@@ -229,7 +229,7 @@ class BudgetStatus(Struct, frozen=True, kw_only=True):
 
 
 def _more(budget: Budget, spent: Spend) -> Budget:
-    """A budget that leaves room: twice what it was, or half as much again as was spent."""
+    """A budget that leaves room: twice the old one, or half as much again as was spent."""
     if budget.usd is not None:
         return Budget(usd=min(max(2 * budget.usd, ceil(1.5 * spent.usd)), 999_999.0))
     return Budget(tokens=min(max(2 * (budget.tokens or 1), 3 * spent.tokens // 2), MOST_TOKENS))

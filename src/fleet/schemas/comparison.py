@@ -54,7 +54,7 @@ class Size(Struct, frozen=True, kw_only=True):
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """What one entry came to, over all its runs."""
+    """What one entry came to, over all runs."""
 
     standing: Standing
     why: str = ""
@@ -86,12 +86,12 @@ class Result(Struct, frozen=True, kw_only=True):
 
     @property
     def cost(self) -> float | None:
-        """The whole cost; None where some of it is not known."""
+        """The whole cost; None where a part is not known."""
         return None if self.unpriced or not self.attempts else self.cost_usd
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One coder's try at the task: a task of its own in the queue."""
+    """One coder's try at the task: a separate task in the queue."""
 
     #: In the order in which they were made, from 1.
     number: int

@@ -1,4 +1,4 @@
-"""What becomes of a task after a run, and the reasons fleet gives for its own stops. Pure."""
+"""What becomes of a task after a run, and the reasons of stops by fleet. Pure."""
 
 from datetime import datetime
 

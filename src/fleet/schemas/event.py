@@ -118,7 +118,7 @@ class Usage(Struct, frozen=True, kw_only=True):
 
 
 class RateLimit(Struct, frozen=True, kw_only=True):
-    """One limit of an account, as its CLI reported it."""
+    """One limit of an account, as the CLI reported it."""
 
     kind: LimitKind
     status: LimitStatus = "allowed"

@@ -10,7 +10,7 @@ from fleet.schemas.policy import LimitName
 
 
 class Finished(Struct, frozen=True, kw_only=True, tag=True):
-    """The agent came to its own end. Whether the task is done is another question."""
+    """The agent ended unasked. Whether the task is done is another question."""
 
     text: str = ""
     #: Tools that it wanted and was refused, with the command or file where that is known.
@@ -36,7 +36,7 @@ class Failed(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class RateLimited(Struct, frozen=True, kw_only=True, tag=True):
-    """The vendor refused to go on, or its service failed."""
+    """The vendor refused to go on, or the vendor's service failed."""
 
     limit: RateLimit
     #: The CLI's own words at an outage, for a person.
@@ -80,7 +80,7 @@ class Stalled(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class LimitExceeded(Struct, frozen=True, kw_only=True, tag=True):
-    """The run used up what it was given."""
+    """The run used up a limit."""
 
     limit: LimitName
     detail: str = ""
@@ -139,7 +139,7 @@ def leaves_claim(outcome: Outcome, *, provable: bool) -> bool:
 
 
 def named(outcome: Outcome) -> str:
-    """An outcome by its name and its own reason: `Stalled (silent)`, `Failed (auth)`."""
+    """An outcome by name and reason: `Stalled (silent)`, `Failed (auth)`."""
     match outcome:
         case Failed(reason=detail) | Stalled(rung=detail) | LimitExceeded(limit=detail):
             return f"{type(outcome).__name__} ({detail})"

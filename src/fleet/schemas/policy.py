@@ -1,4 +1,4 @@
-"""What a run may use, what it has to show for it, and where it may work. Pure."""
+"""What a run may use, what the run has to show, and where the run may work. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -103,7 +103,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     processes: int = 1000
 
     def shown(self) -> dict[str, str]:
-        """Each limit by its name, for people."""
+        """Each limit by name, for people."""
         return {
             "start": shown_span(self.start),
             "idle": shown_span(self.idle),
@@ -118,7 +118,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class LimitWishes(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The limits that a task or a project sets itself; None leaves one as it is."""
+    """The limits that a task or a project sets; None: the limit of the level above holds."""
 
     start: float | None = None
     idle: float | None = None
@@ -132,7 +132,7 @@ class LimitWishes(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Sandbox(Struct, frozen=True, kw_only=True):
-    """The box around a run: how strict it is, and what the operator opens in it."""
+    """The box around a run: how strict, and what the operator opens."""
 
     level: SandboxLevel = "off"
     #: Directories and files beside the usual ones that the agent may read, and those that it may
@@ -221,7 +221,7 @@ class Policy(Struct, frozen=True, kw_only=True):
 
 
 def check_need(text: str) -> str:
-    """The text itself, if it is `mcp:NAME`, `tool:NAME` or `host:LABEL`. Raises BadInput."""
+    """The same text, if of the form `mcp:NAME`, `tool:NAME` or `host:LABEL`. Raises BadInput."""
     kind, _, name = text.partition(":")
     if kind == "host":
         check_label(name)
@@ -236,7 +236,7 @@ def check_need(text: str) -> str:
 
 
 def check_place(text: str, *, from_top: bool) -> str:
-    """The text itself, if it names a path below the task's directory. Raises BadInput.
+    """The same text, if that names a path below the task's directory. Raises BadInput.
 
     `from_top`: the path may begin with a slash, which is the top of the repository.
     """
@@ -249,7 +249,7 @@ def check_place(text: str, *, from_top: bool) -> str:
 
 
 def check_branch(text: str) -> str:
-    """The text itself, if it can be the name of a branch, or is `@`. Raises BadInput."""
+    """The same text, if that can be the name of a branch, or is `@`. Raises BadInput."""
     parts = text.split("/")
     odd = _NOT_IN_BRANCH.search(text) or text.startswith("-") or text == "HEAD"
     odd = odd or any(not part or part[0] == "." or part.endswith((".", ".lock")) for part in parts)
@@ -268,7 +268,7 @@ def stricter(one: SandboxLevel, other: SandboxLevel) -> SandboxLevel:
 
 
 def check_opened(text: str) -> str:
-    """The text itself, if it names a path that a box can open. Raises BadInput."""
+    """The same text, if that names a path that a box can open. Raises BadInput."""
     if text.startswith(("/", "~/")) and ".." not in text.split("/"):
         return text
     raise BadInput(
@@ -278,7 +278,7 @@ def check_opened(text: str) -> str:
 
 
 def check_host(text: str) -> str:
-    """The text itself, if it names a host, or `*.` and all hosts below one. Raises BadInput."""
+    """The same text, if that names a host, or `*.` and all hosts below one. Raises BadInput."""
     if _HOST.fullmatch(text) and len(text) <= 253:
         return text
     raise BadInput(
@@ -288,7 +288,7 @@ def check_host(text: str) -> str:
 
 
 def check_expectation(text: str) -> str:
-    """The text itself, if it is an expectation. Raises BadInput."""
+    """The same text, if that is an expectation. Raises BadInput."""
     path = text.removeprefix(ARTIFACT) if text.startswith(ARTIFACT) else None
     if text in EXPECTATIONS or (path and not path.startswith("/") and ".." not in path.split("/")):
         return text

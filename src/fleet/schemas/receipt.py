@@ -1,4 +1,4 @@
-"""What fleet itself saw of a run: the content of `receipt.json`. Pure."""
+"""What fleet saw of a run: the content of `receipt.json`. Pure."""
 
 from datetime import datetime
 from typing import Literal
@@ -11,7 +11,7 @@ from fleet.schemas.policy import Policy
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """A command that the agent ran, by its stream."""
+    """A command that the agent ran, by the stream."""
 
     text: str
     #: It ended with an error.
@@ -29,14 +29,14 @@ class Command(Struct, frozen=True, kw_only=True):
 
     @property
     def ending(self) -> str:
-        """How it ended, if not well; for people."""
+        """How the command ended, if not well; for people."""
         if self.denied:
             return "denied"
         return "never ended" if self.unended else "failed" if self.failed else ""
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """One file that differs from what it was when the run began."""
+    """One file that the run's end and start differ in."""
 
     path: str
     kind: Literal["added", "changed", "deleted"]
@@ -45,7 +45,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
 
 class BegunMerge(Struct, frozen=True, kw_only=True):
-    """A merge that fleet began in a task's clone before a run, because its work could not land."""
+    """A merge that fleet began in a task's clone before a run, because the work could not land."""
 
     #: The commit with the task's own work that could not land, and the commit of the line.
     own: str
@@ -88,7 +88,7 @@ class Base(Struct, frozen=True, kw_only=True):
 
 
 class Changes(Struct, frozen=True, kw_only=True):
-    """How the repository differs from what it was when the run began."""
+    """How the repository differs from the run's start."""
 
     #: The commit and the tree that the run found.
     base: str

@@ -37,7 +37,7 @@ class SecretMask:
         return text
 
     def line(self, data: bytes) -> bytes:
-        """A line of a stream, with its secrets masked and noted as met."""
+        """A line of a stream, with secrets masked and noted as met."""
         for secret in self.values:
             if secret in data:
                 self.met = True

@@ -42,7 +42,7 @@ def told_ending(outcome: str, why: str) -> str:
 
 
 def harmless(text: str) -> str:
-    """Text with its own lines and tabs, and every other control character as an escape."""
+    """Text with lines and tabs kept, and every other control character as an escape."""
     if text.replace("\n", "").replace("\t", "").isprintable():  # as nearly all text is
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
@@ -54,7 +54,7 @@ def harmless_json(text: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time span in its two largest units: 45s, 3m 05s, 1h 02m, 2d 03h."""
+    """A time span in the two largest units: 45s, 3m 05s, 1h 02m, 2d 03h."""
     whole = max(0, int(seconds))
     if whole < 60:
         return f"{whole}s"
@@ -68,7 +68,7 @@ def duration(seconds: float) -> str:
 
 
 def moment(at: datetime, now: datetime) -> str:
-    """A time in the zone of `now`; with its day if that is not the day of `now`."""
+    """A time in the zone of `now`; with the day if that is not the day of `now`."""
     local = at.astimezone(now.tzinfo)
     return f"{local:%H:%M:%S}" if local.date() == now.date() else f"{local:%b %d %H:%M}"
 
@@ -83,7 +83,7 @@ def count(number: int) -> str:
 
 
 def unstyled(text: str) -> str:
-    """A text without its colours."""
+    """A text without colours."""
     return _STYLED.sub("", text)
 
 
@@ -100,12 +100,12 @@ def _cells_of(letter: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """The beginning of a text, as much of it as fits."""
+    """The beginning of a text, as much as fits."""
     return _shortened(text, width, lambda rest: rest[:-1], "{}…")
 
 
 def cut_front(text: str, width: int) -> str:
-    """The end of a text: of a path it tells most."""
+    """The end of a text, which tells the most of a path."""
     return _shortened(text, width, lambda rest: rest[1:], "…{}")
 
 

@@ -1,4 +1,4 @@
-"""The task and what the queue knows of it."""
+"""The task and what the queue knows of tasks."""
 
 import re
 from datetime import datetime, timedelta
@@ -30,7 +30,7 @@ _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
 
 def check_id(task_id: str) -> str:
-    """The id itself, if it can be one; ids become file names, so nothing else may pass."""
+    """The same id, if valid; ids become file names, so nothing else may pass."""
     if not _ID.fullmatch(task_id) or ".." in task_id:
         raise BadInput(
             f"{task_id[:80]!r} is not a task id",
@@ -68,7 +68,7 @@ class Comment(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What fleet itself knows of a task beyond the tracker's fields: the content of task.json."""
+    """What fleet knows of a task beyond the tracker's fields: the content of task.json."""
 
     #: The directory that the agent runs in. None: the task was made without fleet.
     cwd: str | None = None
@@ -120,7 +120,7 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Task(Struct, frozen=True, kw_only=True):
-    """What the user asked for: a tracker issue, and where and with what to work on it."""
+    """What the user asked for: a tracker issue, and where and with what to work."""
 
     id: str
     title: str
@@ -167,7 +167,7 @@ class Task(Struct, frozen=True, kw_only=True):
 
     @property
     def waits_to_land(self) -> bool:
-        """It is blocked because its verified work is not on the branch yet, by its last note."""
+        """The task is blocked because verified work is not on the branch yet, by the last note."""
         return self.status == "blocked" and self.notes.rstrip().rpartition("\n")[2].startswith(
             WAITS_TO_LAND
         )
@@ -217,7 +217,7 @@ Settlement = Closed | Released | Blocked
 
 
 def bears_out(settlement: Settlement) -> bool:
-    """The run's claim holds: its task is closed, or will be once its work has landed. Pure."""
+    """The run's claim holds: the task is closed, or will be once the work has landed. Pure."""
     return isinstance(settlement, Closed) or (
         isinstance(settlement, Blocked) and settlement.verified
     )
@@ -227,7 +227,7 @@ Wish = Literal["stop", "tell", "answer"]
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What a person wants of the supervisor for one task, kept until it is carried out."""
+    """What a person wants of the supervisor for one task, kept until carried out."""
 
     id: str
     task_id: str

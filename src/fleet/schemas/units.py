@@ -67,7 +67,7 @@ def dollars(text: str) -> float:
 
 
 def shown_span(span: float) -> str:
-    """A span as short as it can be said: `2h`, `1h30m`, `45s`."""
+    """A span in the shortest form: `2h`, `1h30m`, `45s`."""
     if span < 1:
         return f"{round(span * 1000)}ms"
     if span < 60:
@@ -82,7 +82,7 @@ def shown_span(span: float) -> str:
 
 
 def shown_size(count: float) -> str:
-    """A size as short as it can be said: `8GB`, `1.5MB`."""
+    """A size in the shortest form: `8GB`, `1.5MB`."""
     for unit in ("B", "KB", "MB", "GB"):
         if count < 1024:
             return f"{count:.3g}{unit}"

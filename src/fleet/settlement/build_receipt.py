@@ -1,4 +1,4 @@
-"""A run's receipt: what its stream, its processes and its files tell, put together."""
+"""A run's receipt: what stream, processes and files tell, put together."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -27,7 +27,7 @@ _RUNS_BEFORE = 5
 def receipt_of(
     ended: ExitedRun, outcome: Outcome, claim: AgentClaim, inspection: Inspection
 ) -> Receipt:
-    """All that is known of the run, before it is judged."""
+    """All that is known of the run, not yet judged."""
     record, end = ended.record, ended.process_end
     totals, tools = record.totals, record.tools
     exit_record = end.exit if isinstance(end, Ended) else None

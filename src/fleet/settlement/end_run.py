@@ -95,7 +95,7 @@ def _is_judged(ended: ExitedRun, outcome: Outcome) -> bool:
 
 
 def _first_base(run: Run) -> Base | None:
-    """The repository as the first run of the series found it; later runs find that run's work.
+    """The repository that the first run of the series found; later runs find that run's work.
 
     The answer to a question says nothing about the files that the run had changed by then.
     """
@@ -117,7 +117,7 @@ def _believed_spec(run: Run) -> RunSpec | None:
 
 
 def outcome_of(ended: ExitedRun, claim: AgentClaim, *, abandoned: bool = False) -> Outcome:
-    """Fleet's own reason, unless the agent had ended before it was stopped.
+    """Fleet's own reason, unless the agent had ended before the stop.
 
     `abandoned`: the inspection of the run was stopped, so its own ending cannot be judged.
     """
@@ -141,7 +141,7 @@ def outcome_of(ended: ExitedRun, claim: AgentClaim, *, abandoned: bool = False) 
 
 
 def by_stream(record: RunRecord, code: int | None, number: int | None) -> Outcome:
-    """How a run ended, by what its coder makes of its stream and of its process's end."""
+    """How a run ended, by what the coder makes of stream and exit."""
     coder = record.coder
     try:
         stderr = record.mask.text(tail(record.run.stderr, _STDERR))
@@ -156,7 +156,7 @@ def by_stream(record: RunRecord, code: int | None, number: int | None) -> Outcom
 
 
 def _sane(given: object) -> Outcome:
-    """An outcome that can be judged, and read again once it is written. Raises if it is none."""
+    """An outcome that can be judged, and read again once written. Raises if it is none."""
     outcome = msgspec.convert(msgspec.to_builtins(given), Outcome)
     if isinstance(outcome, RateLimited):
         return structs.replace(outcome, limit=sane_limit(outcome.limit) or outcome.limit)
@@ -172,7 +172,7 @@ class RunEnd(Struct, frozen=True):
     landing: Landing | None = None
 
     def write(self, record: RunRecord) -> None:
-        """The receipt first: where there is an outcome, there is the evidence for it."""
+        """Write the receipt first: where there is an outcome, there is the evidence."""
         record.hide_kept_secrets()
         run = record.run
         receipt, outcome = encode(self.receipt), encode(self.ending)
@@ -341,7 +341,7 @@ def _judged(
 
 
 def _spawn_failure(ended: ExitedRun) -> SpawnFailure | None:
-    """Why the agent's program could not be run; None if it could."""
+    """Why the agent's program could not be run; None: no such failure."""
     end, spec = ended.process_end, ended.record.spec
     if not isinstance(end, Ended) or end.exit.error is None:
         return None

@@ -1,4 +1,4 @@
-"""What a run begins with: the session of the last run or a fresh one, and what its prompt says
+"""What a run begins with: the session of the last run or a fresh one, and what the prompt says
 about the last run. Pure.
 """
 
@@ -68,7 +68,7 @@ def _is_limit(outcome: Outcome) -> bool:
 
 
 def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:
-    """It ended in the middle of work that its session can go on with.
+    """The run ended in the middle of work that the session can go on with.
 
     Not one that made things up, was refused, or is full: there the same memory would lead to the
     same end.
@@ -95,7 +95,7 @@ def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:
 def told(
     last: Ending | None, answer: str = "", *, reviewed: bool = False, sent_back: bool = False
 ) -> str:
-    """How the last run ended, for the prompt of the next; `answer`: to a question that it left.
+    """How the last run ended, for the prompt of the next; `answer`: to a question of that run.
     `reviewed`: a person has said since what is to be changed. `sent_back`: its work could not land,
     of which the agent is told more than this.
     """

@@ -1,4 +1,4 @@
-"""All that is known of one run, for the supervisor that follows it and for `fleet stop` alone.
+"""All that is known of one run, for the supervisor that follows the run and for `fleet stop` alone.
 
 It stands below both, so that a run gets the same receipt, ending and entry in the day's ledger
 whichever of the two ends it.
@@ -40,7 +40,7 @@ NO_SPEC = RunSpec(argv=(), cwd="")
 
 
 class RunRecord:
-    """One run: its directory, what it was started with, and its streams."""
+    """One run: the directory, the spec, and the streams."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class RunRecord:
 
     @classmethod
     def read(cls, home: Home, config: Config, task: Task, run: Run) -> Self:
-        """The record of a run that another process started, by its directory.
+        """The record of a run that another process started, read from the directory.
 
         The run is read with what it was started with, whatever the settings say by now. Its secret
         is with its agent only.
@@ -96,7 +96,7 @@ class RunRecord:
         self.mask.add(secrets)
 
     def hide_kept_secrets(self) -> None:
-        """Make the secrets unreadable in what the run printed, once it is over."""
+        """Make the secrets unreadable in what the run printed, after the run."""
         if self.mask.met:
             overwrite(self.run.stdout, self.mask.values)
         overwrite(self.run.stderr, self.mask.values)
@@ -130,12 +130,12 @@ class RunRecord:
 
     @property
     def trouble(self) -> str:
-        """Why the run could not be tried, or its streams cannot be read; empty otherwise."""
+        """Why the run could not be tried, or a stream cannot be read; empty otherwise."""
         return self.stream.trouble or self.start_trouble
 
     @property
     def estimated_usd(self) -> float | None:
-        """The cost so far by tokens; None if the CLI reported it, or there is no price."""
+        """The cost so far by tokens; None if the CLI reported a cost, or there is no price."""
         totals = self.totals
         if totals.tokens.cost_usd is not None:
             return None
@@ -203,7 +203,7 @@ class ExitedRun(Struct, frozen=True, kw_only=True):
 
     @property
     def ended_by_itself(self) -> bool:
-        """The agent had ended before it was asked to."""
+        """The agent had ended before a stop was asked for."""
         return isinstance(self.process_end, Ended) and self.process_end.exit.stop is None
 
     @property
@@ -213,7 +213,7 @@ class ExitedRun(Struct, frozen=True, kw_only=True):
         return isinstance(end, Ended) and bool(end.exit.error and end.exit.error.is_program)
 
     def claim(self) -> AgentClaim:
-        """What the agent claimed of its task, if it was this run's agent."""
+        """What the agent claimed of the task, if the claim is that of this run's agent."""
         said = self.said
         if said is None:
             said = agent_claim.read(self.record.run.path, by=self.record.spec.id)
@@ -229,8 +229,8 @@ def run_env(
     login: Mapping[str, str],
     passes: Sequence[str] = (),
 ) -> dict[str, str]:
-    """The environment of an agent; `login` holds the variables that log it in, and `passes` names
-    those that the operator lets through. May raise FleetError.
+    """The environment of an agent; `login` holds the variables of the account's login, and `passes`
+    names those that the operator lets through. May raise FleetError.
     """
     programs = home.path / AGENT_BIN
     extra = {
@@ -249,5 +249,5 @@ def run_env(
 
 @cache
 def own_env() -> Mapping[str, str]:
-    """The environment of this process, decoded once: it does not change."""
+    """The environment of this process, decoded once, since it never changes."""
     return dict(os.environ)

@@ -34,7 +34,7 @@ class EventWriter:
         self._before = self._at = event_log.written(run) if resumed else (0, 0)
 
     def line(self, event: Event, at: int, *, second: bool) -> bytes | None:
-        """The line for an event that ends at this offset; None: it was written before."""
+        """The line for an event that ends at this offset; None: written before."""
         if at <= self._before[second]:
             return None
         self._at = (self._at[0], at) if second else (at, self._at[1])
@@ -153,7 +153,7 @@ class RunStream:
         self.events.write([self.events.note_line(kind, now, facts)])
 
     def _read_second(self, now: datetime) -> None:
-        """Read the coder's second stream, once its session is known and the file is there."""
+        """Read the coder's second stream, once the session is known and the file is there."""
         due = self._look_for_second_at is None or now >= self._look_for_second_at
         session_id = self.totals.session_id
         if self._second is None and session_id and due:

@@ -1,4 +1,4 @@
-"""The settle table: one pure function from how a run ended to what becomes of its task.
+"""The settle table: one pure function from how a run ended to what becomes of the task.
 
 `docs/invariants.md` prints the table; a test holds the two together.
 """
@@ -247,7 +247,7 @@ def _refusal(outcome: RateLimited) -> str:
 def _cut_off_after_claim(
     outcome: Outcome, claim: str, verdict: Verdict, facts: Facts, now: datetime
 ) -> Decision:
-    """A run that claimed to be done, and then met a limit, a full context or its process's end.
+    """A run that claimed to be done, and then met a limit, a full context or the process's end.
 
     The task is closed if the claim holds; else the run counts as what it is, and the next agent is
     told what was wrong with the claim.
@@ -266,7 +266,9 @@ def _is_enough(verdict: Verdict, facts: Facts) -> bool:
 
 
 def _claim_holds(claim: str, verdict: Verdict, facts: Facts, *, after: str = "") -> Decision:
-    """The task is closed; one that was to write a plan is left to a person, who approves it."""
+    """The task is closed; a task that was to write a plan is left to a person, who approves the
+    plan.
+    """
     if facts.require == "approval":
         return blocked(_PLAN_WAITS.format(task_id=facts.task_id))
     return _closed(claim, verdict, facts, after=after)
@@ -307,8 +309,8 @@ def close_reason(claim: str, run: int, task_id: str, *, checked: bool) -> str:
 
 
 def _out_of_scope(facts: Facts, verdict: Verdict) -> Decision:
-    """A run that changed files out of its scope, or records of fleet's, is for a person, whatever
-    its outcome.
+    """A run that changed files out of scope, or records of fleet's, is for a person, whatever the
+    outcome.
     """
     forged = [each.what for each in verdict.trespasses if each.rule == TAMPERED]
     way = f"See: fleet task {facts.task_id} receipt. To go on all the same: fleet retry"

@@ -25,7 +25,7 @@ _LARGEST = 16 << 20
 
 
 def tampering(record: RunRecord) -> tuple[Finding, ...]:
-    """What was done to the records of a run that is over, before it is inspected."""
+    """What was done to the records of a run that is over, before the inspection."""
     return tuple(Finding(rule=TAMPERED, what=what) for what in _found(record))
 
 

@@ -31,7 +31,7 @@ def of_days(config: Config) -> tuple[BudgetStatus, ...]:
 
 
 def status_of(empty: BudgetStatus, spends: Iterable[tuple[Payer, Spend]]) -> BudgetStatus:
-    """How a budget of a day stands; `spends` is what was spent, each with its payer."""
+    """How a budget of a day stands; `spends` is what was spent, each with the payer."""
     total = Spend()
     for payer, spend in spends:
         if empty.concerns(payer):
@@ -59,7 +59,7 @@ def refused(status: BudgetStatus, now: datetime) -> Decision:
 
 
 def spent_words(status: BudgetStatus) -> str:
-    """A sentence for people: the budget is spent, and what can be done about it."""
+    """A sentence for people: the budget is spent, and the way out."""
     return f"{status.title} is spent: {status.figures}; {status.way_out}"
 
 

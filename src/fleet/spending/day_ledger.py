@@ -85,7 +85,7 @@ class DayLedger:
         self._days: dict[str, Day] = {}
 
     def day(self, name: str) -> Day:
-        """One day, from memory, from its file, or from the receipts."""
+        """One day, from memory, from the day's file, or from the receipts."""
         if name not in self._days:
             entries = self._read(name)
             if entries is None:
@@ -99,11 +99,11 @@ class DayLedger:
         return self._days[name]
 
     def record(self, entry: SpendEntry, began: datetime) -> None:
-        """Write the line of a run that ended, on the day on which it began. Raises OSError."""
+        """Write the line of a run that ended, on the day on which the run began. Raises OSError."""
         self._add(day_of(began), entry)
 
     def add_elsewhere(self, name: str, entry: SpendEntry) -> None:
-        """Count what a run on another host spent; its own home has the line."""
+        """Count what a run on another host spent; the host's home has the line."""
         self.day(name).add(entry)
 
     def tell_once(self, name: str, what: str) -> bool:
@@ -164,7 +164,7 @@ def entry_of(receipt: Receipt) -> SpendEntry:
 
 
 def _from_receipts(home: Home, day: str) -> Iterator[SpendEntry]:
-    """Every run that began on a day, by its receipt.
+    """Every run that began on a day, by receipt.
 
     Tasks without a run since then cost one stat each.
     """

@@ -22,7 +22,7 @@ class LookedUpPrices(Prices):
     """List prices that other processes look up, with a person's own prices before them."""
 
     def begin(self, model: str) -> None:
-        """Have the price looked up by the time it is asked for; does not wait."""
+        """Begin to look the price up; does not wait."""
         name = written(model)
         if name and self.own(name) is None:
             _begun(name)

@@ -1,4 +1,4 @@
-"""What tokens cost where a CLI does not tell it: a person's own prices, else list prices.
+"""What tokens cost where a CLI does not tell: a person's prices, else list prices.
 
 List prices come with the `genai-prices` package: the vendors' public prices as of that package's
 release, here for prompts of ordinary length, without batches, discounts or a plan. They are a
@@ -65,7 +65,7 @@ class Prices:
 
 
 def list_price(name: str) -> Price | None:
-    """The list price of a model; None if the library does not know the model or its price.
+    """The list price of a model; None if the library does not know the model or the price.
 
     The first call loads the library: about 0.2 seconds and 20 MB.
     """

@@ -1,4 +1,5 @@
-"""What an agent may do with `bd` and `fleet`: one table, and the one rule that reads it. Pure.
+"""What an agent may do with `bd` and `fleet`: one table, and the one rule that reads the table.
+Pure.
 
 Whatever is not in the table is refused. What is refused names the way that an agent has instead.
 """

@@ -35,7 +35,7 @@ _TEXT_OF = {"body-file": "description", "design-file": "design"}
 
 
 def answer_fleet(asked: AllowedLine, asker: Asker) -> Answer:
-    """Run a reading command of fleet's in a process of its own."""
+    """Run a reading command of fleet's in a separate process."""
     env = {**os.environ, "FLEET_HOME": str(asker.home.path), "NO_COLOR": "1", "TERM": "dumb"}
     argv = [sys.executable, "-P", "-m", "fleet", *asked.args]
     done = call(argv, timeout=_LIMIT, env=env, cwd=asker.home.path, limit=_LARGEST)
@@ -47,7 +47,7 @@ def answer_fleet(asked: AllowedLine, asker: Asker) -> Answer:
 def answer_on_beads(
     asked: AllowedLine, files: SentFiles, asker: Asker, *, held: bool = False
 ) -> Answer:
-    """Have the real bd carry out one line that the table allows; `held`: what it makes waits for a
+    """Have the real bd carry out one line that the table allows; `held`: new tasks wait for a
     person. Raises FleetError and Wanted.
     """
     name, rest = split_command(asked.args)
@@ -81,7 +81,7 @@ def _call(args: list[str], asker: Asker) -> Answer:
 
 
 def _take_turn(locks: ExitStack, asker: Asker) -> None:
-    """Queue up behind fleet's own writes; if our turn never comes, bd has locks of its own."""
+    """Queue up behind fleet's own writes; if our turn never comes, bd has locks too."""
     patience = timedelta(seconds=asker.config.bd_timeout_s)
     try:
         locks.enter_context(WriteLock(asker.home.path, patience=patience).held())
@@ -144,7 +144,7 @@ def _create(
 
 
 def _is_linked(asked: AllowedLine, task: str) -> bool:
-    """The line itself connects the follow-up with the task: there can be one edge."""
+    """The line already connects the follow-up with the task: there can be one edge."""
     named = [asked.line.text("parent"), *(w.rpartition(":")[2] for w in asked.line.list("deps"))]
     return any(word and task.endswith(word) for word in named)
 

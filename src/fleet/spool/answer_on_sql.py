@@ -31,7 +31,7 @@ class _Undone(Exception):
 def answer_on_sql(
     asked: AllowedLine, files: SentFiles, asker: Asker, queue: SqlQueue, *, held: bool = False
 ) -> Answer:
-    """Carry out one line that the table allows; `held`: what it makes waits for a person. Raises
+    """Carry out one line that the table allows; `held`: new tasks wait for a person. Raises
     FleetError and Wanted.
     """
     if asked.kind == "create" and not asked.line.switch("help"):

@@ -1,4 +1,4 @@
-"""From a request in a box to its answer: read, held against the table, carried out.
+"""From a request in a box to the answer: read, held against the table, carried out.
 
 Nothing here raises: what is wrong with a request is its answer.
 """
@@ -46,7 +46,7 @@ class RuledRequest(Struct, frozen=True, kw_only=True):
 
 
 def rule(data: bytes, asker: Asker) -> RuledRequest:
-    """Read one request and hold it against the table."""
+    """Read one request and hold that against the table."""
     request = AgentRequest(program="", args=())
     try:
         request = _masked(read_request(data), asker)
@@ -122,7 +122,7 @@ def _carry_out(
 def _create(
     asker: Asker, tracker: Callable[[], SqlQueue] | None, line: AllowedLine, held: bool
 ) -> Answer:
-    """`bd create` of a proposal: it names no files."""
+    """`bd create` of a proposal, which names no files."""
     files = SentFiles(AgentRequest(program="bd", args=()))
     if tracker is None:
         return answer_on_beads(line, files, asker, held=held)
@@ -137,13 +137,13 @@ def _record_claim(line: AllowedLine, files: SentFiles, asker: Asker) -> Served:
 
 
 def told(error: FleetError) -> Answer:
-    """An error as the commands print it."""
+    """An error in the words of the commands."""
     hint = f"{error.hint}\n" if error.hint else ""
     return Answer(code=error.exit_code, err=f"Error: {error.message}\n{hint}")
 
 
 def record_last_words(home: Home, config: Config, task: Task, run: Run, mark: str) -> None:
-    """Record the claims that wait in the box of a run that has ended, and the messages that its
+    """Record the claims that wait in the box of a run that has ended, and the messages that the
     agent took: for `fleet stop` without a supervisor. All else is left.
     """
     try:

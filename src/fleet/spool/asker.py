@@ -1,4 +1,4 @@
-"""The agent that asks: which run it belongs to, and the name that its acts are recorded under."""
+"""The agent that asks: the agent's run, and the name for the record."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -16,7 +16,7 @@ from fleet.spool.request_files import AgentRequest, Answer
 
 
 class Asker(Struct, frozen=True, kw_only=True):
-    """The agent of one run, as the supervisor knows it by the box that a request lay in."""
+    """The agent of one run, known by the box that a request lay in."""
 
     home: Home
     config: Config

@@ -1,4 +1,5 @@
-"""What a command line of an agent says of its own task: the claim to record, and the answer. Pure.
+"""What a command line of an agent says of the agent's own task: the claim to record, and the
+answer. Pure.
 
 `close`, and `update` of the status, are claims. The supervisor decides once the run has ended.
 """
@@ -18,7 +19,7 @@ _REASONS = ("reason", "resolution", "message", "comment")
 
 
 class SpokenClaim(Struct, frozen=True, kw_only=True):
-    """An agent's word about its task: what to record, and what to print."""
+    """An agent's word about a task: what to record, and what to print."""
 
     said: AgentClaim
     printed: str

@@ -29,7 +29,7 @@ class Unanswered(Exception):
 
 
 def ask(box: str, words: "list[str]") -> int:
-    """Have one command line carried out; prints what it printed and returns its exit code."""
+    """Have one command line carried out; prints the output and returns the exit code."""
     files: dict[bytes, bytes] = {}
     for _ in range(_MOST_FILES):
         try:
@@ -65,7 +65,7 @@ def packed(words: "list[str]", files: "dict[bytes, bytes]") -> bytes:
 
 
 def leave(box: str, request: bytes) -> str:
-    """Put a request into the box; the path of its files, without their endings."""
+    """Put a request into the box; returns the path of the request's files, without endings."""
     nonce = os.urandom(12).hex()
     fresh, place = f"{box}/.{nonce}", f"{box}/{nonce}"
     fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -95,7 +95,9 @@ def answered(place: str) -> "tuple[int, bytes, bytes, bytes] | None":
 
 
 def is_late(place: str, waited: float) -> bool:
-    """After so many seconds: no supervisor has taken the request up, or none has carried it out."""
+    """After so many seconds: no supervisor has taken the request up, or none has carried the
+    request out.
+    """
     untaken = os.path.exists(f"{place}.request")  # noqa: PTH110
     return waited > (UNTAKEN if untaken else TAKEN)
 
@@ -130,7 +132,7 @@ def _content(name: bytes) -> bytes:
 
 
 def remove(path: str) -> bool:
-    """Take a file away; False: it is not there."""
+    """Delete a file; False: not there."""
     try:
         os.unlink(path)  # noqa: PTH108
     except OSError:

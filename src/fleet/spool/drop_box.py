@@ -1,4 +1,4 @@
-"""The drop box `runs/<n>/spool/`, from fleet's side: its agent owns every name in it.
+"""The drop box `runs/<n>/spool/`, from fleet's side: the agent owns every name inside.
 
 The directory is opened once and never by a link; all that follows is done at that descriptor. A
 request is read as a plain file of bounded size; an answer is a new file that is renamed to its
@@ -53,8 +53,8 @@ class DropBox:
         return [nonce for _, nonce in sorted(found)]
 
     def read(self, nonce: str, state: str = "request") -> bytes | None:
-        """The content of a request; None if it is gone. Raises InvalidTask for what is no plain
-        file of a request's size.
+        """The content of a request; None if gone. Raises InvalidTask for what is no plain file of a
+        request's size.
         """
         name = f"{nonce}.{state}"
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -73,7 +73,7 @@ class DropBox:
             os.close(fd)
 
     def take(self, nonce: str) -> bool:
-        """Mark a request as begun, so that it is not carried out a second time after a crash."""
+        """Mark a request as begun, so that no crash has the request carried out a second time."""
         try:
             os.rename(f"{nonce}.request", f"{nonce}.taken", src_dir_fd=self.fd, dst_dir_fd=self.fd)
         except OSError:
@@ -81,7 +81,7 @@ class DropBox:
         return True
 
     def answer(self, nonce: str, answer: Answer) -> bool:
-        """Put an answer into the box and take its request out. False: it cannot be put there."""
+        """Put an answer into the box and take the request out. False: it cannot be put there."""
         put = put_at(self.fd, f"{nonce}.answer", written(answer))
         self.drop(nonce)
         return put
@@ -111,8 +111,8 @@ class DropBox:
 
 
 def give_answer(run: Run, question_id: str, text: str) -> bool:
-    """Put a person's answer where the MCP server of a run looks for it. False: it cannot be put
-    there; the server asks for it when it parks the question.
+    """Put a person's answer where the MCP server of a run looks. False: it cannot be put there; the
+    server asks for it when it parks the question.
     """
     try:
         box = DropBox(run.spool)
@@ -140,7 +140,9 @@ def put_at(directory: int, name: str, data: bytes) -> bool:
 
 
 def remove_at(directory: int, name: str) -> None:
-    """Take a name out of an open directory, whatever it is; a directory that is not empty stays."""
+    """Take a name out of an open directory, of whatever kind; a directory that is
+    not empty stays.
+    """
     try:
         os.unlink(name, dir_fd=directory)
     except IsADirectoryError:

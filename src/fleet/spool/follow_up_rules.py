@@ -14,7 +14,7 @@ FOLLOWS = "discovered-from"
 
 
 def inherited(parent: Settings, *, task: str, depth_limit: int) -> Settings:
-    """The settings of a follow-up: all of its parent's, one step further from a person's own task.
+    """The settings of a follow-up: all of the parent's, one step further from a person's own task.
 
     `task` is the parent's id. Raises Refused at the limit.
     """
@@ -46,7 +46,7 @@ def check_made(
     known: Sequence[str],
     held: bool = False,
 ) -> None:
-    """Hold what a line has made against the rules, however the line said it. Raises Refused.
+    """Hold what a line has made against the rules, whatever the words of the line. Raises Refused.
 
     `edges` are all edges that the new tasks have, and `known` the ids that they may lead to.
     `held`: they wait for a person.

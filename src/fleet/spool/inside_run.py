@@ -1,4 +1,5 @@
-"""A `fleet` that an agent calls past its own: it goes the way of every other request of that agent.
+"""A `fleet` that an agent calls past the one of the run goes the way of every other request of that
+agent.
 
 The marks of the processes above decide, since fleet started them and no agent can change them;
 what the environment says counts for nothing.
@@ -16,7 +17,8 @@ from fleet.spool import client
 
 
 def asked_inside_run(args: Sequence[str], env: Mapping[str, str]) -> int | None:
-    """Have the supervisor answer a line of a process inside of a run of this home; its exit code.
+    """Have the supervisor answer a line of a process inside of a run of this home; returns the exit
+    code.
 
     None: the process is in no such run, so that a person asks, or a command of a person's.
     """

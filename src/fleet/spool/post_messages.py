@@ -1,4 +1,4 @@
-"""People's messages on their way to a running agent: `spool/messages/` of its run.
+"""People's messages on their way to a running agent: `spool/messages/` of the run.
 
 `N.posted` says that message N was put there, by the first process that came; `N.waiting` holds its
 text, and the hook of the agent's CLI takes it by renaming it to `N.given`. `tells/` keeps the

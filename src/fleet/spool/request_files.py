@@ -65,7 +65,7 @@ def _files(count: int, rest: bytes) -> dict[str, bytes]:
 
 
 def written(answer: Answer) -> bytes:
-    """The answer as the client reads it."""
+    """The answer in the client's format."""
     out, err = answer.out.encode(errors="replace"), answer.err.encode(errors="replace")
     fields = (_ANSWER, b"%d" % answer.code, answer.wanted.encode(), b"%d" % len(out))
     return b"\0".join(fields) + b"\0" + out + err

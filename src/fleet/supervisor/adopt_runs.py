@@ -52,7 +52,7 @@ def take_up(
 
 
 def look_again(state: SupervisorState, follower: RunFollower) -> None:
-    """See whether it is known by now what became of a run."""
+    """See whether what became of each unknown run is known by now."""
     now = time.monotonic()
     for assignment in state.assignments:
         stage = assignment.stage
@@ -71,7 +71,7 @@ def look_again(state: SupervisorState, follower: RunFollower) -> None:
 def _look(
     state: SupervisorState, follower: RunFollower, assignment: Assignment, stage: Unknown
 ) -> None:
-    """Adopt the run if it lives, finish it if it is over, and else look again."""
+    """Adopt the run if alive, finish the run if over, and else look again."""
     run, found = stage.run, state_now(stage.run)
     keeper = adopt(found.keeper) if isinstance(found, Running) and found.keeper else None
     if isinstance(found, Running | Orphaned) and keeper is None:
@@ -122,7 +122,7 @@ def _wait(
 
 
 def _learn_secrets(state: SupervisorState, active: ActiveRun) -> None:
-    """Know the login again that another supervisor gave to the agent, so as to mask it."""
+    """Learn the login again that another supervisor gave to the agent, so as to mask the secret."""
     try:
         account = find_account(active.account, active.coder.name, state.config)
         active.hide(secret_values(active.coder, state.accounts.variables(account)))
@@ -136,7 +136,7 @@ def _account_of(run: Run) -> str:
 
 
 def stop_orphans(state: SupervisorState, leased: set[str]) -> None:
-    """Stop every run that this home started for a task that it does not hold."""
+    """Stop every run of this home whose task this home does not hold."""
     for mark in sorted(process_identity.bearers(f"{state.queue.owner}.")):
         run_id = RunId.parse(mark)
         if run_id is not None and run_id.task not in leased:

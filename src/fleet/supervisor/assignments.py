@@ -1,4 +1,4 @@
-"""The tasks in hand: one table, with the lease of each task and the stage that it has reached.
+"""The tasks in hand: one table, with the lease and the stage of each task.
 
     Claimed → [Arriving →] [Preparing →] Active → [Stopping →] Finishing ⇄ Inspecting
                                            ↑↓                      ↓
@@ -72,7 +72,7 @@ class Preparing(Struct, frozen=True):
 
 
 class Active(Struct, frozen=True):
-    """The run goes its own way."""
+    """The run's processes live, and fleet has not stopped them."""
 
     run: ActiveRun
 
@@ -110,8 +110,8 @@ class Inspecting(Struct, frozen=True):
 
 
 class Sending(Struct, frozen=True):
-    """A worker thread writes down how the run ended, pushes its work and stores its files where
-    other hosts find them. Then the task is settled.
+    """A worker thread writes down how the run ended, pushes the work and stores the run's files
+    where other hosts find them. Then the task is settled.
     """
 
     run: Run
@@ -120,7 +120,9 @@ class Sending(Struct, frozen=True):
 
 
 class Unknown(Struct, frozen=True):
-    """The run was begun and has no ending, and it is not known whether anything of it lives."""
+    """The run was begun and has no ending, and whether any process of the run lives
+    is not known.
+    """
 
     run: Run
     #: The account that the run counts against, as it may live; empty where the run names none.
@@ -155,7 +157,7 @@ class Assignment(Struct, eq=False):
 
     @property
     def run(self) -> ActiveRun | None:
-        """The run that the supervisor follows, if it does."""
+        """The run, in stages in which the supervisor follows one."""
         match self.stage:
             case Active(run) | Stopping(run) | Finishing(run) | Inspecting(run):
                 return run
@@ -164,7 +166,9 @@ class Assignment(Struct, eq=False):
 
     @property
     def doing(self) -> str:
-        """What fleet does about the run, for `progress.json`; empty while it lets it run."""
+        """What fleet does about the run, for `progress.json`; empty while the run
+        is left to go on.
+        """
         match self.stage:
             case Inspecting() | Finishing(findings=Inspection()):
                 return "Verifying"
@@ -177,7 +181,7 @@ class Assignment(Struct, eq=False):
 
 
 def stop_assignment(assignment: Assignment, reason: Outcome, *, now: bool = False) -> bool:
-    """End the task's run, or keep it from beginning. False: there is nothing to end.
+    """End the task's run, or keep the run from beginning. False: there is nothing to end.
 
     The first reason stands; a later call with `now` gives a run that is stopping no more time.
     """

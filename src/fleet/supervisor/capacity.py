@@ -40,7 +40,7 @@ def waits_for_person(state: SupervisorState, task: Task) -> str:
 
 
 def has_account_again(state: SupervisorState, task: Task) -> bool:
-    """The task was put off for want of an account, and there is one for it now."""
+    """The task was put off for want of an account, and an account has room now."""
     if not was_put_off(state.home.task(task.id), task.not_before) or untrusted(state.home, task):
         return False
     place = _place(state, task)
@@ -63,7 +63,9 @@ def _place(state: SupervisorState, task: Task) -> Place | None:
 
 
 def wake_next(state: SupervisorState, then: Callable[[], None]) -> None:
-    """A run ended on an account at `max_concurrent`: wake the first task that could use it."""
+    """A run ended on an account at `max_concurrent`: wake the first task that could use the
+    account.
+    """
 
     def first(tasks: list[Task]) -> None:
         could = (task for task in tasks[:_LOOK_AT] if has_account_again(state, task))

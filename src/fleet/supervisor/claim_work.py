@@ -70,7 +70,7 @@ class Claimer:
             self._state.log.say("paused", "paused: no run begins. To go on: fleet resume")
 
     def claim(self) -> None:
-        """Claim tasks if some may be ready, there are free slots, and nothing forbids it."""
+        """Claim tasks if some may be ready, there are free slots, and nothing forbids a claim."""
         state = self._state
         while self._due and self._due[0] <= state.now():
             heapq.heappop(self._due)
@@ -104,7 +104,7 @@ class Claimer:
         state.queue.claim(free, self._claimed, heartbeat.offer_now(usual))
 
     def _gives_way(self, free: int) -> bool:
-        """An almost full host asks a little later than the others, once for each time it asks."""
+        """An almost full host asks a little later than the others, once for each claim."""
         slots = self._state.config.max_concurrent
         if self._gave_way or free == slots or free * 4 > slots:
             self._gave_way = False
@@ -124,7 +124,7 @@ class Claimer:
             self._state.queue.waiting_tasks(self._note_idle)
 
     def _is_quiet(self) -> bool:
-        """The supervisor is to end when it is idle, and has nothing in hand."""
+        """The supervisor is to end when idle, and has nothing in hand."""
         in_hand = len(self._state.assignments) > 0 or self._state.queue.thread.busy
         return self._until_idle and not in_hand
 

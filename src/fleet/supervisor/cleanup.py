@@ -52,7 +52,7 @@ class Cleanup:
         self._collecting: dict[str, bool] = {}
 
     def after_run(self, task_id: str, *, closed: bool) -> None:
-        """Bring home what a run left in its clone; clear it away if the task was closed."""
+        """Bring home what a run left in the clone; remove the clone if the task was closed."""
         if not self._state.home.clone(task_id).exists():
             return
         if closed:
@@ -140,7 +140,7 @@ def tidy(home: Home, ids: Sequence[str], tasks: Sequence[Task], now: datetime) -
 
 
 def _tidy_checkouts(home: Home, task_id: str, task: Task | None, now: datetime) -> list[str]:
-    """Remove the checkouts that a supervisor was killed over while it verified in them."""
+    """Remove checkouts that a killed supervisor left while verifying there."""
     is_over = task is None or (task.closed_at is not None and now - task.closed_at > _OVER)
     try:
         removed = remove_left(home.task(task_id), is_over=is_over)
@@ -150,7 +150,7 @@ def _tidy_checkouts(home: Home, task_id: str, task: Task | None, now: datetime) 
 
 
 def collect(home: Home, task_id: str) -> list[str]:
-    """Bring the commits of a task that is not closed to its branch in the project.
+    """Bring the commits of a task that is not closed to the task's branch in the project.
 
     What is not committed stays in the clone, for the next run.
     """
@@ -167,7 +167,9 @@ def collect(home: Home, task_id: str) -> list[str]:
 
 
 def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
-    """Bring all that a closed task left to its branch in the project, and remove its clone."""
+    """Bring all that a closed task left to the task's branch in the project, and
+    remove the clone.
+    """
     if not clone_place.is_there(home, task.id):
         return []
     # The lock of the task's runs: a run that begins meanwhile waits.
@@ -201,7 +203,7 @@ def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
 
 
 def _refs(home: Home, task_id: str) -> TaskRefs | None:
-    """The refs of a task with a clone; None: it has no record. Raises FleetError."""
+    """The refs of a task with a clone; None: the task has no record. Raises FleetError."""
     record = clone_record.read(home, task_id)
     if record is None:
         return None

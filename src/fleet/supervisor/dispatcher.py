@@ -1,4 +1,4 @@
-"""Takes each task in hand from its claim to its settlement, through the stages of the table."""
+"""Takes each task in hand from claim to settlement, through the stages of the table."""
 
 import selectors
 import time
@@ -39,7 +39,7 @@ _SAY_AGAIN = 60.0
 
 
 class Dispatcher:
-    """What the supervisor does with the tasks that it holds."""
+    """What the supervisor does with the tasks in hand."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Dispatcher:
                         return
 
     def resume(self, lease: Lease) -> None:
-        """See to a task that an earlier supervisor held when it ended."""
+        """Go on with a task that an earlier supervisor held at the end."""
         self.starter.guard(self.state.assignments.take(lease), self._resume)
 
     def _start(self, assignment: Assignment, task_dir: Path) -> None:
@@ -105,7 +105,7 @@ class Dispatcher:
             self.starter.begin(assignment, task_dir)
 
     def _arrive(self, assignment: Assignment, travel: HostTravel) -> None:
-        """Have what other hosts know of a task brought here; then its run begins."""
+        """Bring what other hosts know of a task here; then the run begins."""
 
         def arrived(found: Arrived) -> None:
             stage = assignment.stage
@@ -148,13 +148,13 @@ class Dispatcher:
     # Follow the runs.
 
     def follow(self) -> None:
-        """Read what runs have printed, act on it, and finish the runs that have ended."""
+        """Read what runs have printed, act on that, and finish the runs that have ended."""
         self.follower.read()
         self.follower.see_to_ends()
         look_again(self.state, self.follower)
 
     def watch(self, now: float, awake: float) -> None:
-        """Hold every run against its budgets, its limits and the stall rules.
+        """Hold every run against budgets, limits and stall rules.
 
         `awake` is `now` on a clock that counts while the machine sleeps.
         """
@@ -186,7 +186,7 @@ class Dispatcher:
     # Stop them.
 
     def stop(self, task_id: str, reason: Stopped, *, now: bool = False) -> bool:
-        """End one task's run, or see that it does not begin. False: there is nothing to end."""
+        """End one task's run, or keep the run from beginning. False: there is nothing to end."""
         assignment = self.state.assignments.get(task_id)
         if assignment is None:
             return False
@@ -221,7 +221,9 @@ class Dispatcher:
             say("ignored", f"{task_id}: nothing to {request.wish}", asked_by=request.asked_by)
 
     def _answer(self, request: Request, by: str) -> str:
-        """Give the agent that waits the answer of a person on another host; what came of it."""
+        """Give the agent that waits the answer of a person on another host; returns what came of
+        that.
+        """
         in_hand = self.state.assignments.get(request.task_id)
         question, _, text = request.text.partition(" ")
         if in_hand is None or in_hand.run is None:

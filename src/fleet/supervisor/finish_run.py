@@ -74,7 +74,7 @@ def settle(
     evidence: Callable[[], Decision | None] = lambda: None,
     ended: tuple[int, Ending] | None = None,
 ) -> None:
-    """Take a task out of the table and end its lease. `evidence` is written before the queue is
+    """Take a task out of the table and end the lease. `evidence` is written before the queue is
     told; the decision that it returns, if any, is taken in place of the other one. `ended` is the
     run that the lease was for, with its number, if it came to an end.
     """
@@ -93,8 +93,8 @@ def settle(
 
 
 def counted(assignment: Assignment, ended: tuple[int, Ending] | None) -> Lease:
-    """The lease with the counts that its task has from now on: a claim that came to no run counts
-    no run, and a run has the number of its directory. A task that is closed or blocked has no
+    """The lease with the counts that the task has from now on: a claim that came to no run counts
+    no run, and a run has the number of the run's directory. A task that is closed or blocked has no
     attempts any more: it may be put back by a person.
     """
     lease, run = assignment.lease, assignment.run
@@ -118,7 +118,9 @@ def send_and_settle(
     run: Run,
     evidence: Callable[[], Decision | None] = lambda: None,
 ) -> None:
-    """Settle a task whose run is over; on a queue that hosts share they first get what it left."""
+    """Settle a task whose run is over; on a queue that hosts share, other hosts first get what the
+    run left.
+    """
     travel, lease, decision = state.travel, assignment.lease, ending.decision
     ended = (run.number, ending)
     if travel is None:
@@ -149,7 +151,9 @@ def give_up(state: SupervisorState, assignment: Assignment, error: FleetError | 
 
 
 def kill_all(lease: Lease) -> None:
-    """Kill every process that was started for a task: where its runs cannot be read, by mark."""
+    """Kill every process that was started for a task, by the mark of the runs: also where records
+    cannot be read.
+    """
     found = process_identity.bearers(f"{lease.owner}.{lease.task.id}.")
     for who in process_identity.tree(*(row.who for rows in found.values() for row in rows)):
         process_identity.send(who, signal.SIGKILL)
@@ -184,7 +188,7 @@ def _answered(
 
 
 def go_on_if_answered(state: SupervisorState, task: Task, task_dir: Path | None) -> None:
-    """Open a blocked task again whose question was answered while its run was being settled.
+    """Open a blocked task again whose question was answered while the run was being settled.
 
     The person's process writes the answer and then looks at the task; this one blocks the task and
     then looks for an answer. So one of the two sees both.
@@ -268,7 +272,8 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
 
 
 def _ended_with_us(state: SupervisorState, ended: ExitedRun) -> Stopped | None:
-    """Why a run ended that was killed while the supervisor was to end; None: it was not.
+    """Why a run ended that was killed while the supervisor was to end; None: the run was not killed
+    so.
 
     A scheduler that ends a job signals every process of it, agents as well as the supervisor.
     """
@@ -281,7 +286,8 @@ def _ended_with_us(state: SupervisorState, ended: ExitedRun) -> Stopped | None:
 
 
 def _write(end: RunEnd, run: ActiveRun) -> Decision | None:
-    """Write the end of a run; where its directory is damaged, the decision that follows from that.
+    """Write the end of a run; where the directory is damaged, returns the decision that follows
+    from that.
 
     A machine that is short of something raises OSError: the evidence is written once it is not.
     """
@@ -313,7 +319,7 @@ def _inspect(
 
 
 def _leave(state: SupervisorState, assignment: Assignment, run: ActiveRun) -> None:
-    """Decide nothing: the next supervisor finds the run as this one found it."""
+    """Decide nothing, and leave the run to the next supervisor."""
     text = f"{run.task_id}: left to be verified by the next supervisor"
     state.log.say("left", text, task_dir=run.run.task_dir)
     stop_reason.forget(run.run)

@@ -42,7 +42,7 @@ class _Tries(Struct):
 
     @property
     def is_hopeful(self) -> bool:
-        """Nothing waits for a person: another lander comes to its end, however long that takes."""
+        """Nothing waits for a person: another lander comes to an end, however long that takes."""
         return self.elsewhere or 0 < self.failures < _PATIENCE
 
     @property

@@ -72,7 +72,7 @@ class Timers(Struct):
 
 
 class SupervisorEnd(Struct, frozen=True, kw_only=True):
-    """How a supervisor came to its end."""
+    """How a supervisor ended."""
 
     #: The caller shall start a new supervisor.
     restart: bool = False
@@ -267,7 +267,7 @@ class Supervisor:
         self.queue.leased(each)
 
     def take_up(self, tasks: list[Task]) -> None:
-        """See to tasks that the queue says this home holds, and that are not in its hands."""
+        """Go on with tasks that the queue says this home holds, and that are not in hand."""
         for task in tasks:
             if self.state.assignments.get(task.id) is None:
                 self.dispatcher.resume(lease_of(task))
@@ -304,7 +304,7 @@ class Supervisor:
             self.read_other_tasks()
 
     def reload(self) -> None:
-        """Apply runtime.toml as it is now; a broken one changes nothing and is reported once."""
+        """Apply the present runtime.toml; a broken one changes nothing and is reported once."""
         stamp = stamp_of(self.state.home.config)
         if stamp == self._config_stamp:
             return

@@ -1,4 +1,6 @@
-"""Signals of the supervisor's own process: how it is told to stop or to restart."""
+"""Signals of the supervisor's own process: how a person tells the supervisor to
+stop or to restart.
+"""
 
 import os
 import selectors

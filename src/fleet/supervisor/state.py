@@ -46,11 +46,11 @@ class TaskSettled(Struct, frozen=True):
 
 
 class AccountFreed(Struct, frozen=True):
-    """A run ended on an account that had as many agents as it may."""
+    """A run ended on an account that was at `max_concurrent`."""
 
 
 class LandingEnded(Struct, frozen=True):
-    """The lander has done with a task: its work has landed, went back, or waits for a person."""
+    """The lander has done with a task: the work has landed, went back, or waits for a person."""
 
     task_id: str
     closed: bool = False

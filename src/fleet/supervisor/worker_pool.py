@@ -38,7 +38,7 @@ class WorkerPool:
         return self._ready
 
     def submit(self, job: Callable[[], T], done: Callable[[T], None]) -> None:
-        """Run `job` in a thread; `deliver` passes its result to `done`.
+        """Run `job` in a thread; `deliver` passes the result to `done`.
 
         An exception of `job` is a defect: `deliver` raises it in the loop's thread.
         """

@@ -1,4 +1,4 @@
-"""The clone of a task whose last run was on another host: it goes on from what that host pushed.
+"""The clone of a task whose last run was on another host goes on from what that host pushed.
 
 A clone of this host that is older is put away; what it held stays reachable for a while.
 """
@@ -23,7 +23,7 @@ _LIMIT = 120.0
 
 
 def continue_work(home: Home, task_id: str, repo: Repository, url: str, *, title: str) -> str:
-    """Have the task's next clone begin from the work of its last run, if that was elsewhere.
+    """Have the task's next clone begin from the work of the last run, if that was elsewhere.
 
     Returns why the work cannot be had for now, or nothing. Raises FleetError.
     """

@@ -1,4 +1,4 @@
-"""What of a run, and of its task, other hosts get: which files, in which order.
+"""What of a run, and of the task, other hosts get: which files, in which order.
 
 The order is that of their worth: where a run has more than the queue takes, the agent's raw output
 is cut first. What an agent wrote is read with care: no link is followed.
@@ -75,7 +75,7 @@ def files_of_run(run: Run) -> Iterator[File]:
 
 
 def files_of_task(task_dir: Path) -> Iterator[File]:
-    """The files that belong to the task itself: what its next run goes on with."""
+    """The task's own files, which the next run goes on with."""
     for name in (landing_json.FILE, *OF_TASK):
         if os.path.lexists(task_dir / name):
             yield name, _read(task_dir / name)

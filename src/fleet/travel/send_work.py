@@ -76,7 +76,7 @@ def _brought(home: Home, refs: TaskRefs, title: str, tree: str) -> str:
 
 
 def words_of(answer: SendAnswer, url: str) -> str:
-    """Why the work could not be sent, for people; empty if it was, or there was none. Pure."""
+    """Why the work could not be sent, for people; empty if sent, or there was none. Pure."""
     match answer:
         case ResultPushed() | NothingToSend():
             return ""

@@ -12,7 +12,9 @@ _NONE = "none"
 
 
 class SharedQueue:
-    """A shared queue, as far as tasks travel by it. The caller opened the queue, and closes it."""
+    """A shared queue, as far as tasks travel that way. The caller opened the queue,
+    and closes it.
+    """
 
     def __init__(self, queue: Queue, config: Config) -> None:
         assert isinstance(queue, SqlQueue)

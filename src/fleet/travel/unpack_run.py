@@ -1,5 +1,5 @@
-"""What other hosts sent of a task is taken over: the files of its runs come to the places that they
-have in every home, so that all that reads a task reads it as if it had run here.
+"""What other hosts sent of a task is taken over: the files of runs come to the places that they
+have in every home, so that every reader of a task reads them like those of a run here.
 
 A record of another host is believed, and sealed here anew: only a host that holds the task's lease
 can have stored it, and agents reach no queue. What is believed is what happened. What a host is to
@@ -84,13 +84,15 @@ def _take_over(shared: SharedQueue, home: Home, task_id: str, me: str) -> tuple[
 
 
 def _may_live(task_dir: Path) -> bool:
-    """The latest run is this host's and has no ending: its files are newer than the queue's."""
+    """The latest run is this host's and has no ending: the run's files are newer
+    than the queue's.
+    """
     run = latest_run(task_dir)
     return run is not None and not run.host and outcome_history.believed_ending(run) is None
 
 
 def _take_run(shared: SharedQueue, home: Home, task_id: str, number: int, listed: SentRun) -> None:
-    """Make the directory of a run that another host made; it appears in one step."""
+    """Make the directory of a run that another host made, in one step."""
     task_dir = home.task(task_id)
     place = task_dir / "runs" / str(number)
     for left in place.parent.glob(f".{number}.*"):  # of a process that was killed over it
@@ -185,7 +187,7 @@ def _own_spec(data: bytes, home: Home, task_id: str) -> bytes:
 
 
 def clone_of(run: Run) -> CloneRecord | None:
-    """How the task's clone was made on the host of a run; None: it had none."""
+    """How the task's clone was made on the host of a run; None: no clone."""
     try:
         return msgspec.json.decode((run.path / CLONE).read_bytes(), type=CloneRecord)
     except (OSError, msgspec.DecodeError):
@@ -222,7 +224,7 @@ def _take_task_files(
 
 
 def take_landing(shared: SharedQueue, task_id: str, repo: Repository) -> Landing | None:
-    """The landing of a task as the queue has it, for work in this repository of this host."""
+    """The landing of a task in the queue, for work in this repository of this host."""
     data = shared.files.read(task_id, OF_TASK, landing_json.FILE)
     if data is None:
         return None
@@ -257,7 +259,7 @@ def take_sent_back(shared: SharedQueue, home: Home, task: Task) -> None:
 
 
 def _place(task_dir: Path, path: str) -> Path:
-    """Where a file of the task itself goes. Raises QueueError for a path that leads elsewhere."""
+    """Where a file of the task goes. Raises QueueError for a path that leads elsewhere."""
     parts = PurePosixPath(path).parts
     known = path in _OF_TASK or (len(parts) > 1 and parts[0] in (*_FOLDERS, LATER))
     if not known or ".." in parts or path.startswith("/"):

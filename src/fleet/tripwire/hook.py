@@ -11,7 +11,7 @@ from fleet.tripwire.rules import trips
 
 
 def answer(asked: str) -> str:
-    """The refusal of a command that destroys too much; empty if it may run."""
+    """The refusal of a command that destroys too much; empty: the command may run."""
     question = json.loads(asked)
     command = question.get("tool_input", {}).get("command")
     if not isinstance(command, str):

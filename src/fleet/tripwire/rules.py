@@ -100,7 +100,7 @@ def _after_cd(words: tuple[str, ...], at: _RunsIn) -> _RunsIn:
 
 
 def _reach(path: str, at: _RunsIn) -> Grade:
-    """How bad it is to delete a path: low inside the task's directory or a temporary one."""
+    """How bad deleting a path is: low inside the task's directory or a temporary one."""
     if path.startswith("$"):
         # An unset variable before a slash makes it a path from the root.
         return "high" if re.match(r"^[\"']?\$[^/]*/?[.*]*$", path) and "/" in path else "low"
@@ -129,7 +129,7 @@ def _worst(paths: list[str], at: _RunsIn) -> Grade:
 
 
 def _split(words: tuple[str, ...]) -> tuple[set[str], list[str]]:
-    """A program's options, with letters of a cluster taken apart, and its other words."""
+    """A program's options, with letters of a cluster taken apart, and the other words."""
     options: set[str] = set()
     rest: list[str] = []
     for at, word in enumerate(words[1:], 1):
@@ -259,7 +259,7 @@ def _disk(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
 
 
 def _interpreter(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
-    """Code given as an argument or on stdin: what it deletes, and what it runs in a shell."""
+    """Code given as an argument or on stdin: what the code deletes, and what it runs in a shell."""
     flags = {"-c", "-e", "-E", "-r", "--eval", "-p"}
     code = next((words[n + 1] for n, word in enumerate(words[:-1]) if word in flags), simple.stdin)
     if _DELETES.search(code):

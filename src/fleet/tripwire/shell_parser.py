@@ -21,7 +21,7 @@ _SHELLS = frozenset(["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"])
 
 
 class Simple(NamedTuple):
-    """One command with its words as the program would get them, but for expansions."""
+    """One command with words as the program would get them, but for expansions."""
 
     words: tuple[str, ...]
     #: Files that the command writes to by `>`.
@@ -90,7 +90,7 @@ _WRAPPERS: dict[str, tuple[str, int]] = {
 
 
 def _after_options(words: tuple[str, ...], with_word: str, places: int) -> tuple[str, ...]:
-    """The words after a program's own options and its first `places` arguments."""
+    """The words after a program's own options and the first `places` arguments."""
     while words and words[0].startswith("-") and words[0] != "-":
         option, words = words[0], words[1:]
         if option == "--":
@@ -101,7 +101,7 @@ def _after_options(words: tuple[str, ...], with_word: str, places: int) -> tuple
 
 
 def _script_of(words: tuple[str, ...], stdin: str) -> str:
-    """The script that a shell runs: the word after `-c`, or its stdin."""
+    """The script that a shell runs: the word after `-c`, or stdin."""
     for at, word in enumerate(words[1:], 1):
         if word.startswith("-") and not word.startswith("--") and "c" in word:
             rest = [each for each in words[at + 1 :] if not each.startswith(("-", "+"))]
@@ -241,7 +241,7 @@ class _Scanner:
         self._add("$()")
 
     def _redirection(self) -> None:
-        """The file behind `>` is a word of its own; a number before `>` is a descriptor."""
+        """Take the file behind `>` as a word; a number before `>` is a descriptor."""
         if self.word and "".join(self.word).isdecimal():
             self.word = None
         self._end_word()
@@ -269,7 +269,7 @@ class _Scanner:
 
 
 def _closing(text: str, at: int) -> int:
-    """Where the bracket at `at` is closed; the end if it is not."""
+    """Where the bracket at `at` is closed; the end if nowhere."""
     depth, quote = 0, ""
     while at < len(text):
         letter = text[at]

@@ -1,4 +1,4 @@
-"""Threads that read a home and act on it, so that the screen never waits for a queue.
+"""Threads that read a home and act there, so that the screen never waits for a queue.
 
 They are daemons: `q` ends fleet top at once, also while a queue does not answer.
 """
@@ -34,7 +34,7 @@ class Unread(Struct, frozen=True):
 
 
 def unread(error: Exception) -> Unread:
-    """An error as it is told to the person."""
+    """An error in the form that the person is told."""
     match error:
         case FleetError():
             return Unread(error.message, error.hint)
@@ -53,7 +53,9 @@ class Job(Struct, Generic[Answer], frozen=True):
 
 
 class ScreenPost:
-    """The way from a thread to the screen: its loop, and the context in which Textual knows it."""
+    """The way from a thread to the screen: the screen's loop, and the context that
+    Textual needs.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -104,7 +106,9 @@ class HomeThread:
 
 
 class NowThread:
-    """Follows *now*: reads what changed when files change, and tells it at most once a second."""
+    """Follows *now*: reads what changed when files change, and passes that on at most once a
+    second.
+    """
 
     def __init__(
         self,

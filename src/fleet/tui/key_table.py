@@ -1,4 +1,4 @@
-"""Every key of `fleet top`: its action, its words, and where it works. Pure.
+"""Every key of `fleet top`: action, words, and where the key works. Pure.
 
 The page has the same keys. The bottom line and the help are made from this table.
 """
@@ -15,7 +15,7 @@ Need = str
 
 
 class TopKey(Struct, frozen=True):
-    """A key as a person sees it, as Textual names it, what it does, and what it needs."""
+    """A key: as a person sees it, as Textual names it, the action, and the condition."""
 
     shown: str
     names: str

@@ -41,7 +41,7 @@ class LineView(ScrollView, can_focus=True):
             self.view, self.key = view, key
 
     class LineOpened(Message):
-        """The line under the cursor was chosen: Enter, or a click on it."""
+        """The line under the cursor was chosen: Enter, or a click."""
 
         def __init__(self, view: "LineView", key: str) -> None:
             super().__init__()
@@ -92,7 +92,7 @@ class LineView(ScrollView, can_focus=True):
             self.post_message(self.CursorMoved(self, self.cursor_key))
 
     def show_before(self, lines: Sequence[Line], keys: Sequence[str]) -> None:
-        """Show lines that begin earlier than before: what is in sight stays where it is."""
+        """Show lines that begin earlier than before: what is in sight stays in place."""
         added = len(lines) - len(self._lines)
         top, self._cursor = round(self.scroll_y) + added, self._cursor + added
         self._lines, self._keys = lines, keys
@@ -231,7 +231,7 @@ def style_of(name: str) -> Style:
 
 
 def _found(keys: Sequence[str], key: str, near: int) -> int:
-    """Where a key stands now; if it is gone, the nearest line that can be chosen."""
+    """The line of a key; if that is gone, the nearest line that can be chosen."""
     if not any(keys):
         return -1
     if key and key in keys:

@@ -1,5 +1,5 @@
-"""What the person does: each act goes through `control`'s table of acts on a thread of its own, and
-leaves the command line that it stands for in the command log.
+"""What the person does: each act goes through `control`'s table of acts on a separate thread, and
+leaves the act's command line in the command log.
 """
 
 import os
@@ -40,7 +40,9 @@ class PersonActs:
         self.done: list[DoneAct] = []
 
     def act(self, verb: str, given: Mapping[str, Any]) -> None:
-        """Have an act carried out; it is told at once, and again when it is done or refused."""
+        """Have an act carried out; the person is told at once, and again when the act is done or
+        refused.
+        """
         if self._refused():
             return
         line = command_line(verb, dict(given))
@@ -99,7 +101,7 @@ class PersonActs:
         app.push_screen(TextForm(f"Comment on {said(path)}:{line}", []), take)
 
     def send_back(self) -> None:
-        """Send the work back, with the comments on its diff."""
+        """Send the work back, with the comments on the diff."""
         row = self._app.row()
         if row is None or self._refused():
             return
@@ -172,7 +174,7 @@ class PersonActs:
         self._app.ask("coders", lambda fleet: fleet.coder_names(), show)
 
     def open_directory(self) -> None:
-        """The task's directory in the person's editor, if one is named; its path otherwise."""
+        """The task's directory in the person's editor, if one is named; the path otherwise."""
         row = self._app.row()
         place = (row.directory or row.project) if row is not None else ""
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""

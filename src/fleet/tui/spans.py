@@ -46,7 +46,7 @@ def clipped(line: Line, width: int) -> Line:
 
 
 def standing_out(line: Line, wanted: str) -> Line:
-    """The line with every place of a text reversed, whatever its case."""
+    """The line with every occurrence of a text reversed, in any case."""
     found: list[Span] = []
     for text, style in line:
         at = 0
@@ -58,7 +58,7 @@ def standing_out(line: Line, wanted: str) -> Line:
 
 
 def sides(left: Line, right: Line, width: int) -> Line:
-    """A line with its end at the right edge; the left part is cut where both have no room."""
+    """A line with `right` at the right edge; `left` is cut where both have no room."""
     room = width - cells(plain(right))
     head = clipped(left, max(0, room - 1))
     return (*head, (" " * (room - cells(plain(head))), ""), *right)
@@ -81,7 +81,7 @@ def paragraph(text: str, width: int, style: str = "", indent: int = 0) -> Iterat
 
 
 def fact(name: str, value: str, width: int, style: str = "", column_width: int = 12) -> list[Line]:
-    """A named value; what has no room goes on below, in its column."""
+    """A named value; what has no room goes on below, in the same column."""
     rows = list(wrapped(said(value), max(_LEAST_ROOM, width - column_width)))
     head: Line = ((column(name, column_width), "dim"), (rows[0], style))
     return [head, *(((" " * column_width, ""), (row, style)) for row in rows[1:])]

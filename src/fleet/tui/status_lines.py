@@ -22,7 +22,7 @@ _NAMED, _OLD = 4, 8.0
 
 
 def top_line(now: Now | None, view: str, width: int, at: datetime | None = None) -> Line:
-    """The views, and whether tasks are started; `at`: the moment, if it is later than *now*."""
+    """The views, and whether tasks are started; `at`: the moment, if later than *now*."""
     left: list[Span] = []
     for number, (name, words) in enumerate(VIEWS.items(), 1):
         asked = sum(bool(row.question) for row in now.rows) if now and name == "questions" else 0

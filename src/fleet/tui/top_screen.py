@@ -37,7 +37,7 @@ _LOOKS = 20.0
 
 
 class TopScreen(App[None]):
-    """The screen, and what it was told. Keys are bound by `TopApp`."""
+    """The screen, and what was last read. Keys are bound by `TopApp`."""
 
     CSS = STYLE
     ENABLE_COMMAND_PALETTE = False
@@ -113,7 +113,7 @@ class TopScreen(App[None]):
     # What was read.
 
     def take_now(self, found: Now | Unread) -> None:
-        """Show a home as it is now, and ring for a question that is new."""
+        """Show a new *now*, and ring for a question that is new."""
         if not self.is_running:
             return
         if isinstance(found, Unread):
@@ -259,7 +259,7 @@ class TopScreen(App[None]):
         return self.view == "now"
 
     def _arrangement(self) -> str:
-        """Where the detail stands: beside the list, below it, or in its place."""
+        """Where the detail stands: beside the list, below, or in place of the list."""
         if self.size.width >= _BESIDE:
             return "beside"
         return "below" if self.size.height >= _BELOW else "single"

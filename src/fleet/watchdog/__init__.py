@@ -1,1 +1,1 @@
-"""Pure rules: whether a run stalls, and which limits it has reached."""
+"""Pure rules: whether a run stalls, and which limits a run has reached."""

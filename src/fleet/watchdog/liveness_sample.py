@@ -1,4 +1,4 @@
-"""A second look at a run that has fallen silent: does anything of it move?
+"""A second look at a run that has fallen silent: does any part of the run move?
 
 Two samples some time apart, of the whole process tree and of the files around it. It is dear, so
 it is taken only of suspected runs, by a worker thread. Comparing is pure.
@@ -44,7 +44,7 @@ class Subject(Struct, frozen=True, kw_only=True):
 
 
 class Sample(Struct, frozen=True, kw_only=True):
-    """The tree and its files at one moment."""
+    """The process tree and the files at one moment."""
 
     at: float
     cpu: float = 0.0

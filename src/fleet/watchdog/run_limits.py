@@ -1,4 +1,4 @@
-"""Holds what a run has used against its limits: first a warning, then its end. Pure."""
+"""Holds what a run has used against the limits: first a warning, then the run's end. Pure."""
 
 from msgspec import Struct
 

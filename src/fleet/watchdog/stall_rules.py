@@ -1,4 +1,4 @@
-"""The stall rules: on which rung a run stands, and what is to be done about it. Pure.
+"""The stall rules: on which rung a run stands, and what follows. Pure.
 
 A run is not ended because it is slow. A run that may have stalled is looked at a second time, and
 only a run of which nothing at all moves has stalled.
@@ -92,7 +92,7 @@ class Look(Struct, frozen=True, kw_only=True):
 
 
 class ParkedFor(Struct, frozen=True):
-    """A question that was parked, and for how many seconds its agent goes on since."""
+    """A question that was parked, and for how many seconds the agent goes on since."""
 
     question: str
     seconds: float
@@ -137,7 +137,7 @@ class RunFacts(Struct, frozen=True, kw_only=True):
 
 
 class StallState(Struct, frozen=True, kw_only=True):
-    """The rung on which a run stands, and what is to be done about it."""
+    """The rung on which a run stands, and what is to be done."""
 
     rung: Rung = "fine"
     reaction: Reaction = "none"
@@ -187,13 +187,13 @@ def silence_limit(calls: tuple[OpenCall, ...], limits: Limits, patience: Patienc
 
 
 def _asking(calls: tuple[OpenCall, ...], patience: Patience) -> float:
-    """Seconds that an agent may wait in `ask_human`, which lets go by itself; 0: it does not."""
+    """Seconds that an agent may wait in `ask_human`, which then returns; 0: no such wait."""
     waits = [call.timeout for call in calls if call.name == ASK_HUMAN and call.timeout is not None]
     return max(waits) + patience.call if waits else 0.0
 
 
 def quiet_for(facts: RunFacts, limits: Limits, patience: Patience) -> float:
-    """Seconds until time alone may change a run's rung, if it prints nothing."""
+    """Seconds until time alone may change a run's rung, if the run prints nothing."""
     if facts.ended:
         return patience.exit - facts.silent
     left = patience.parked - facts.parked.seconds if facts.parked is not None else float("inf")
@@ -212,7 +212,9 @@ def _ended(facts: RunFacts, patience: Patience) -> StallState:
 
 
 def _overstayed(parked: ParkedFor) -> StallState:
-    """Its slot was promised to others; the answer resumes its session all the same."""
+    """The state of a run that goes on after parking: the slot was promised to others, and the
+    answer resumes the session all the same.
+    """
     why = f"its question was parked {shown_span(parked.seconds)} ago, and it goes on"
     outcome = NeedsHuman(question=parked.question)
     return StallState(rung="asking", reaction="stop", why=why, outcome=outcome)

@@ -38,7 +38,7 @@ def json_answer(value: Any, status: int = 200) -> Response:
 
 
 def error_answer(error: FleetError) -> Response:
-    """The error as a person reads it, with the way out."""
+    """The error for a person, with the way out."""
     status = next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
     return json_answer({"error": error.message, "hint": error.hint}, status)
 

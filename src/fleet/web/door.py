@@ -1,4 +1,5 @@
-"""The rules for every request before it is answered: where it comes from, and what it may ask.
+"""The rules for every request before the answer: where the request comes from, and what may be
+asked.
 
 Pure: headers in, a denial or None out. Cookies are neither set nor read: those of one port on
 localhost reach every other, and agents start servers there all day.
@@ -59,7 +60,7 @@ class AllowedHosts(Struct, frozen=True, kw_only=True):
 def refused(
     method: str, path: str, headers: Mapping[str, str], hosts: AllowedHosts
 ) -> Denial | None:
-    """Why a request is refused, whatever its key; None: its key is looked at next."""
+    """Why a request is refused, whatever the key; None: the key is looked at next."""
     host = headers.get("host", "")
     if not hosts.has(host):
         return Denial(
@@ -81,7 +82,7 @@ def refused(
 
 
 def _is_ours(origin: str, host: str) -> bool:
-    """The origin is that of the page itself: the same host and port as in the address."""
+    """The origin is that of the page: the same host and port as in the address."""
     parts = urlsplit(origin)
     return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
 
@@ -109,6 +110,6 @@ def _refused_write(method: str, headers: Mapping[str, str]) -> Denial | None:
 
 
 def bearer_key(headers: Mapping[str, str]) -> str:
-    """The key of a request; empty: it has none. Never from the address, which logs keep."""
+    """The key of a request; empty: none. Never from the address, which logs keep."""
     kind, _, key = headers.get("authorization", "").partition(" ")
     return key.strip() if kind.lower() == "bearer" else ""

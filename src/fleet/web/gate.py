@@ -26,7 +26,7 @@ PeerRun = Callable[[Scope], str]
 
 
 class Gate:
-    """Answers what is refused, and hands on the rest with its session."""
+    """Answers what is refused, and hands on the rest with the session."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Gate:
     async def _admit(
         self, scope: Scope, method: str, path: str, headers: Mapping[str, str]
     ) -> Denial | None:
-        """The session of a request, put into its scope; or why there is none."""
+        """The session of a request, put into the scope; or why there is none."""
         session = self._store.of_key(bearer_key(headers))
         if session is None and self._is_tried_out():  # a guess of another takes no session its key
             return Denial(status=429, error="too many wrong keys", hint="Try again in a minute.")
@@ -114,7 +114,7 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 def bounded(receive: Receive) -> Receive:
-    """The request's body, cut off where it is longer than it may be."""
+    """The request's body, cut off at the greatest length."""
     taken = 0
 
     async def limited() -> Message:

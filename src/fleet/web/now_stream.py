@@ -56,7 +56,7 @@ class NowStream:
         self.over = False
 
     async def current(self) -> Now:
-        """The home now: as the reader has it, or read for this call if no client looks."""
+        """The home now: from the reader, or read for this call if no client looks."""
         if self._clients and self._now is not None:
             return self._now
         return await asyncio.to_thread(self._read_once)
@@ -69,7 +69,7 @@ class NowStream:
             live.close()
 
     async def lines(self, since: int, in_force: Callable[[], bool]) -> AsyncIterator[bytes]:
-        """The lines for one client, until its session is revoked or the server stops."""
+        """The lines for one client, until the session is revoked or the server stops."""
         if len(self._clients) >= _MOST_CLIENTS:
             raise TooManyClients(f"{_MOST_CLIENTS} pages are open", hint="Close some of them.")
         mine: asyncio.Queue[bytes | None] = asyncio.Queue(_BEHIND)
@@ -151,7 +151,7 @@ class NowStream:
         )
 
     def _slow_read(self) -> str:
-        """That the home has been read for long; empty: it has not."""
+        """The words for a read of the home that takes long; empty: no such read."""
         since = self._reads_since
         took = time.monotonic() - since if since is not None else 0.0
         return f"the queue has not answered for {took:.0f} s" if took > SLOW else ""

@@ -27,7 +27,9 @@ class OnceOnly:
         self._answers: OrderedDict[Key, tuple[float, bytes, asyncio.Task[ActEnd]]] = OrderedDict()
 
     async def result(self, key: Key, asked: Any, do: Callable[[], ActEnd]) -> ActEnd:
-        """What the act came to: now, or when it was asked for first. Raises FleetError."""
+        """The result of the act: now, or from the first time that the act was asked for. Raises
+        FleetError.
+        """
         self._forget_old()
         mark = msgspec.json.encode(asked, order="sorted")
         if key in self._answers:

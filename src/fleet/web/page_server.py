@@ -62,7 +62,7 @@ class PageServer:
         proxy: str = "",
         more: Sequence[BaseRoute] = (),
     ) -> ASGIApp:
-        """The application behind its door; `more`: routes of other rooms, like metrics."""
+        """The application behind the door; `more`: routes of other rooms, like metrics."""
         routes = [
             Route(f"{V1}/session", told(self._exchange), methods=["POST"]),
             Route(f"{V1}/session", told(self._who), methods=["GET"]),
@@ -105,7 +105,7 @@ class PageServer:
         return json_answer(_shown(_session(request)))
 
     async def _leave(self, request: Request) -> Response:
-        """The session of the browser ends; its stream too."""
+        """The session of the browser ends; the stream too."""
         self.store.revoke(_session(request).id)
         return json_answer({"ended": True})
 
@@ -122,7 +122,7 @@ class PageServer:
         return StreamingResponse(lines, media_type="application/x-ndjson")
 
     async def _looking(self, request: Request) -> Response:
-        """A person has the page before them: what is on it is not told on a phone.
+        """A person has the page in view: what is shown there is not told on a phone.
 
         A session that can answer nothing keeps no question from a phone.
         """
@@ -169,7 +169,7 @@ class PageServer:
         return json_answer(end)
 
     async def _shell(self, request: Request) -> Response:
-        """The page itself: its views are behind the # of its address. It holds no data."""
+        """The page's shell; the views are behind the # of the address. It holds no data."""
         del request
         return FileResponse(self._static / "index.html", media_type="text/html; charset=utf-8")
 

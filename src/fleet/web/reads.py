@@ -92,7 +92,7 @@ class Reads:
         return answer
 
     async def _file(self, request: Request) -> Response:
-        """A file of an agent's, or of its task: text to be saved."""
+        """A file of an agent's, or of the task: text to be saved."""
         task_id, name = _id(request), request.path_params["name"]
         if name not in WHATS:
             raise NotFound(f"there is no file {name[:40]!r}", hint=f"Known: {', '.join(WHATS)}")
@@ -155,7 +155,9 @@ def _log(fleet: Control, asked: Request) -> Any:
 
 
 def _id(asked: Request) -> str:
-    """The id in the address; `control` holds it against the rule for ids before anything else."""
+    """The id in the address; `control` holds the id against the rule for ids before
+    anything else.
+    """
     found: str = asked.path_params["id"]
     return found
 

@@ -1,4 +1,4 @@
-"""Starts the page's server: where it listens, whom it answers to, and the browser that it opens."""
+"""Starts the page's server: where the server listens, which hosts are answered, and the browser."""
 
 import asyncio
 import os
@@ -253,7 +253,7 @@ def _tcp(last: int, where: Listening) -> socket.socket:
 
 
 def _unix(path: Path) -> socket.socket:
-    """The socket in the home, for its owner alone. One that no server listens on is replaced."""
+    """The socket in the home, for the owner alone. One that no server listens on is replaced."""
     if len(os.fsencode(path)) > 100:
         raise FleetError(f"{path} is too long for a socket", hint="Use a port: fleet web")
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""What a `create` line asks for, as Drafts: every flag read, every name on it resolved."""
+"""What a `create` line asks for, as Drafts: every flag read, every name resolved."""
 
 import re
 from typing import Any
@@ -53,7 +53,7 @@ def draft_of(call: Call) -> Draft:
 
 
 def _described(call: Call) -> str:
-    """The description, with what bd puts below it."""
+    """The description, with the sections that bd puts below."""
     below = (("## Required Skills", "skills"), ("## Context", "context"))
     texts = [f"{head}\n{call.line.text(name)}" for head, name in below if call.line.text(name)]
     return "\n\n".join(text for text in (values.description(call) or "", *texts) if text)
@@ -93,7 +93,7 @@ def _metadata(call: Call) -> dict[str, Any]:
 
 
 def with_settings(call: Call, metadata: dict[str, Any]) -> dict[str, Any]:
-    """A task's metadata with fleet's own settings in it: where the task runs, and with what."""
+    """A task's metadata with fleet's own settings: where the task runs, and with what."""
     if call.settings is None:
         return metadata
     given = metadata.get("fleet")
@@ -146,7 +146,7 @@ def edges_of(call: Call, words: tuple[str, ...]) -> Edges:
 
 
 def gate_of(call: Call) -> Dependency | None:
-    """The edge of --waits-for; its task is not there yet."""
+    """The edge of --waits-for, whose task is not there yet."""
     word = call.line.text("waits-for")
     if not word:
         return None

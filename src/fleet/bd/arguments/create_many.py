@@ -24,7 +24,7 @@ _SEPARATORS = re.compile(r"[,\s]+")
 
 
 def drafts_of_markdown(call: Call, text: str) -> list[Draft]:
-    """Each `## Title` is a task; its `### Priority`, `### Type`, … sections are the fields."""
+    """Each `## Title` is a task; the sections `### Priority`, `### Type`, … are the fields."""
     drafts = [_markdown_draft(call, title, lines) for title, lines in _split(text, "## ")]
     if not drafts:
         raise Failure("no tasks in the file: write each as `## Title`")
@@ -85,7 +85,7 @@ class _NodeDep(Struct, forbid_unknown_fields=True):
 
 
 class _GraphNode(Struct):
-    """What a node says beside the fields of its task."""
+    """What a node says beside the fields of a task."""
 
     key: str
     type: str = "task"
@@ -138,7 +138,7 @@ class GraphPlan(Struct, frozen=True, kw_only=True):
 
 
 def graph_of_json(call: Call, text: str) -> GraphPlan:
-    """A plan of nodes and edges, with every key and id of it known."""
+    """A plan of nodes and edges, with every key and id known."""
     drafts: dict[str, Draft] = {}
     try:
         graph = msgspec.json.decode(text, type=_Graph)

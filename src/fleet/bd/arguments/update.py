@@ -16,7 +16,7 @@ _TEXTS = {
 
 
 def change_of(call: Call) -> Change:
-    """What the line asks for, whichever tasks it names."""
+    """What the line asks for, whichever tasks are named."""
     line = call.line
     _refuse_mixtures(call)
     return Change(

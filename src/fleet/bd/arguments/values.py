@@ -129,7 +129,7 @@ def minutes(call: Call) -> int | None:
 
 
 def metadata(call: Call) -> Any:
-    """The JSON after --metadata, or in the file that it names after an @."""
+    """The JSON after --metadata, or in the file named after an @."""
     text = call.line.text("metadata")
     if text.startswith("@"):
         text = read_text(call, text[1:])
@@ -169,7 +169,7 @@ def read_text(call: Call, place: str) -> str:
 
 
 def description(call: Call) -> str | None:
-    """The description from the one flag that gave it; None if none did."""
+    """The description from the one flag that was given; None if none was."""
     line = call.line
     texts = {line.text(name) for name in ("description", "body", "message") if line.has(name)}
     place = "-" if line.switch("stdin") or texts == {"-"} else line.text("body-file")

@@ -1,4 +1,4 @@
-"""One task as a page for a person: its fields, its texts, and the tasks around it."""
+"""One task as a page for a person: fields, texts, and the tasks around."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -76,7 +76,7 @@ def _others(neighbours: Neighbours) -> str:
 
 
 def indented(text: str) -> str:
-    """A text on lines of its own, which no other line of the output can be taken for."""
+    """A text on indented lines, which no other line of the output can be taken for."""
     return "\n".join(f"  {line}".rstrip() for line in text.rstrip("\n").split("\n"))
 
 

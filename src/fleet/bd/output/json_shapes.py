@@ -40,7 +40,7 @@ def issue(task: Task) -> Shape:
 
 
 def _claim(task: Task) -> Shape:
-    """The claim that is alive: a supervisor's lease, or a person's with its sign of life."""
+    """The claim that is alive: a supervisor's lease, or a person's with the last sign of life."""
     fence = {"claim_fence": task.fence}
     expires = claim_expires(task)
     if expires is None:
@@ -66,7 +66,7 @@ def _printable(fields: Mapping[str, Any]) -> Shape:
 
 
 def with_counts(task: Task, edges: Sequence[Dependency], tally: Tally) -> Shape:
-    """A row of `list`, `ready` and `search`: the issue, its raw edges, and three counts."""
+    """A row of `list`, `ready` and `search`: the issue, raw edges, and three counts."""
     shape = issue(task)
     if edges:
         shape["dependencies"] = [dependency(edge) for edge in edges]
@@ -84,7 +84,7 @@ def parent_of(edges: Sequence[Dependency]) -> str:
 
 
 def brief(shape: Shape) -> Shape:
-    """A row without its long texts."""
+    """A row without long texts."""
     return {name: value for name, value in shape.items() if name not in _LONG_TEXTS}
 
 
@@ -94,7 +94,7 @@ def neighbour(task: Task, kind: str) -> Shape:
 
 
 def bare_neighbour(task: Task, kind: str) -> Shape:
-    """A task at the other end of an edge, by its identity only."""
+    """A task at the other end of an edge, by identity only."""
     return {
         "id": task.id,
         "title": task.title,
@@ -132,7 +132,7 @@ def comment(of: Comment) -> Shape:
 
 
 def dependency(edge: Dependency) -> Shape:
-    """A raw edge, as `list` and `export` show it."""
+    """A raw edge, for `list` and `export`."""
     shape: Shape = {
         "issue_id": edge.task_id,
         "depends_on_id": edge.depends_on_id,

@@ -7,7 +7,7 @@ from fleet.schemas.shown_text import one_line
 
 
 def row(task: Task, *notes: str) -> str:
-    """A task on one line; what else there is to say stands in brackets behind its title."""
+    """A task on one line; what else there is to say stands in brackets behind the title."""
     facts = [
         *([task.issue_type] if task.issue_type != "task" else []),
         *([f"@{task.assignee}"] if task.assignee else []),

@@ -38,7 +38,7 @@ def _comments(call: Call) -> Reply:
 
 
 def key_for(content: str) -> str:
-    """The name of a memory that was given none: its first words."""
+    """The name of a memory that was given none: the first words."""
     words = re.sub(r"[^a-z0-9]+", "-", content.lower()).strip("-").split("-")
     return "-".join(words[:8])[:60].strip("-")
 

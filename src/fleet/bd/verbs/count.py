@@ -1,4 +1,4 @@
-"""`bd count`, `bd stats` and `bd epic status`: how much there is, and how far it is."""
+"""`bd count`, `bd stats` and `bd epic status`: how much there is, and how far."""
 
 from collections.abc import Mapping
 

@@ -20,7 +20,7 @@ from fleet.schemas import Task
 def _edited(
     call: Call, words: Sequence[str], change: Change, check: Callable[[Task], None] | None = None
 ) -> list[Task]:
-    """The tasks after the change, all or none; `check` may refuse a task while it is locked."""
+    """The tasks after the change, all or none; `check` may refuse a locked task."""
     tasks: list[Task] = []
     with call.queue.db.writing():
         for word in words:
@@ -109,8 +109,8 @@ def _each(
     done: str,
     check: Callable[[Task], None] | None = None,
 ) -> Reply:
-    """Each task by itself; what fails is told on standard error, and is a failure of the command
-    unless the task only was in another status already.
+    """Change each task separately; what fails is told on standard error, and is a failure of the
+    command unless the task only was in another status already.
     """
     tasks: list[Task] = []
     failed = False

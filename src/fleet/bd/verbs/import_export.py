@@ -49,7 +49,7 @@ def _lines(call: Call) -> Iterator[bytes]:
 
 @contextmanager
 def _new_file(path: Path) -> Generator[Any]:
-    """A file that is there only once it is whole."""
+    """A file that is there only when whole."""
     beside = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         with beside.open("wb") as file:
@@ -94,7 +94,7 @@ def _opened(call: Call, name: str) -> Generator[Iterator[bytes]]:
 
 
 def _bytes(stdin: TextIO) -> Iterator[bytes]:
-    """Standard input as it came: what is not UTF-8 in it is then refused by its line."""
+    """Standard input as bytes: a line that is not UTF-8 is refused by number."""
     raw = getattr(stdin, "buffer", None)
     return iter(raw) if raw is not None else (line.encode() for line in stdin)
 

@@ -1,4 +1,4 @@
-"""`bd update`: change tasks, each by itself; each failure is told by itself, too."""
+"""`bd update`: change tasks, each separately; each failure is told separately, too."""
 
 import msgspec
 
@@ -40,7 +40,7 @@ def _update(call: Call) -> Reply:
 
 
 def _tell_failures(call: Call, failed: list[Shape]) -> None:
-    """One line each on standard error; under --json one object for machines, as its last line."""
+    """One line each on standard error; under --json one object for machines, as the last line."""
     if not call.json:
         for shape in failed:
             call.warn(f"Error updating {shape['id']}: {shape['error']}")

@@ -187,12 +187,12 @@ def _all_over(found: Sequence[Entry]) -> bool:
 
 
 def _any_attempt(found: Sequence[Entry]) -> bool:
-    """A supervisor began an entry: it may be restarting right now."""
+    """A supervisor began an entry, and may be restarting right now."""
     return any(entry.result is not None and entry.result.attempts for entry in found)
 
 
 def _standing_printer() -> Callable[[Sequence[Entry]], None]:
-    """A function that prints a line for each entry whose standing changed since its last call."""
+    """A function that prints a line for each entry whose standing changed since the last call."""
     before: dict[int, str] = {}
 
     def print_changes(found: Sequence[Entry]) -> None:

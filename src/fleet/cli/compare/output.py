@@ -58,7 +58,7 @@ def _cells(entry: Entry, result: Result) -> tuple[str, ...]:
 
 
 def _so_far(known: str, unknown: int, runs: int) -> str:
-    """A figure, with a mark where it is not known of every run; unknown if of none."""
+    """A figure, with a mark where unknown for some runs; `unknown` if for all."""
     return "unknown" if unknown >= runs else known + ("+?" if unknown else "")
 
 
@@ -89,7 +89,7 @@ def shown_size(result: Result) -> str:
 
 def summary_table(found: Sequence[Summary]) -> Iterator[str]:
     """A line for each coder and model: the least, the median and the most of each figure, and in
-    parentheses the number of entries behind it.
+    parentheses the number of entries behind the figure.
     """
     rows = [
         (
@@ -159,7 +159,7 @@ def comparison_json(comparison: Comparison, found: Sequence[Entry]) -> str:
 
 
 def _entry_shape(entry: Entry) -> dict[str, Any]:
-    """An entry with its result; an unknown cost is null, never 0."""
+    """An entry with the result; an unknown cost is null, never 0."""
     shape: dict[str, Any] = {
         "task_id": entry.task_id,
         "coder": entry.coder,

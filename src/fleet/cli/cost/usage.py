@@ -104,7 +104,7 @@ def show(
 
 
 def _named(name: str, titles: Mapping[str, str], width: int) -> str:
-    """A row's name; a task's with its title, of which the beginning tells most."""
+    """A row's name; a task's with the title, whose beginning tells most."""
     if name not in titles:
         return cut_front(one_line(name), width)
     return cut(f"{one_line(name)} {one_line(titles[name])}", width)

@@ -1,4 +1,4 @@
-"""`fleet host`: add a machine, drain it, let it go on, give it up, forget it."""
+"""`fleet host`: add a machine, drain a host, let a host go on, give one up, forget one."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""`fleet host add`: set up another machine over ssh, so that it works on this queue."""
+"""`fleet host add`: set up another machine over ssh, as a host of this queue."""
 
 import sys
 

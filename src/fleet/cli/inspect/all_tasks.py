@@ -60,7 +60,7 @@ def _lines(row: TaskRow, now: datetime, width: int, ids: int) -> Iterator[str]:
 
 
 def _reason(row: TaskRow, now: datetime) -> tuple[str, str]:
-    """Why a task stands where it stands, with the way on, and the colour of that."""
+    """Why a task stands where it stands, with the way on, and a colour."""
     if row.group == "done":
         words = row.landing_words or row.verdict or ""
         return one_line(words.replace("_", " ")), _VERDICTS.get(row.verdict or "", "dim")

@@ -1,4 +1,4 @@
-"""`fleet audit`: what people did, and whether the record of it is whole."""
+"""`fleet audit`: what people did, and whether the record is whole."""
 
 import click
 

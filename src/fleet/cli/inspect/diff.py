@@ -1,4 +1,4 @@
-"""`fleet task ID diff`: what a run changed in its repository."""
+"""`fleet task ID diff`: what a run changed in the repository."""
 
 import click
 import msgspec

@@ -32,7 +32,7 @@ def print_next_steps(env: Mapping[str, str] = os.environ) -> None:
 
 
 def next_steps(env: Mapping[str, str]) -> tuple[str, list[Step]]:
-    """A sentence on the state of the home that `env` names, and the steps that suit it."""
+    """A sentence on the state of the home that `env` names, and the steps that suit that state."""
     try:
         has_home = control.home_exists(env)
     except FleetError as error:

@@ -24,7 +24,7 @@ _COLUMN = 12
 
 
 def show_receipt(receipt: Receipt, *, as_json: bool, landing: Landing | None = None) -> None:
-    """Print a receipt, with what became of the run's work where it lands."""
+    """Print a receipt, with what became of the run's work where work lands."""
     if as_json:
         shape: dict[str, Any] = msgspec.to_builtins(receipt)
         if receipt.verdict is not None:
@@ -47,7 +47,7 @@ def receipt_lines(receipt: Receipt, landing: Landing | None = None) -> Iterator[
 
 
 def _state(receipt: Receipt) -> str:
-    """The verdict, with its word in a colour."""
+    """The verdict, with the first word in a colour."""
     words = verdict_words(receipt)
     if receipt.verdict is None or "claim" in words:
         return words

@@ -1,4 +1,4 @@
-"""`fleet task`: the files of one task, its receipts and diffs, and restoring files."""
+"""`fleet task`: the files of one task, receipts and diffs, and restoring files."""
 
 from datetime import datetime
 from functools import partial

@@ -120,12 +120,12 @@ def _model(task: InProgress, width: int) -> str:
 
 
 def _weight(task: InProgress, name: str) -> str:
-    """What the task asked for is bold, what it inherits is dim."""
+    """What the task asked for is bold, what is inherited is dim."""
     return "bold" if name in task.overrides else "dim"
 
 
 def _title(task: InProgress, room: int, width: int) -> tuple[str, list[str]]:
-    """The title with what is not as usual behind it, and the lines below if that has no room."""
+    """The title with anything unusual behind it, and the lines below if there is no room."""
     title, reason = one_line(task.title), one_line(task.reason)
     style = "yellow"
     if task.doing != "running":
@@ -140,7 +140,7 @@ def _title(task: InProgress, room: int, width: int) -> tuple[str, list[str]]:
 
 
 def _cwd(task: InProgress, width: int) -> str:
-    """Every task has a directory of its own, so that is not bold. Of a clone the project is shown,
+    """The task's directory; never bold, since every task has one. Of a clone the project is shown,
     which people know; where the clone is, `fleet show` and --json say.
     """
     style = "" if "cwd" in task.overrides else "dim"

@@ -1,4 +1,4 @@
-"""`fleet land`: what waits to land, and landing it."""
+"""`fleet land`: what waits to land, and landing that work."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -86,7 +86,7 @@ def command(
 
 
 def _land(fleet: Control, ids: Sequence[str], *, wait: bool) -> int:
-    """Approve, and see the work onto its branch; the exit code."""
+    """Approve, and wait until the work is on the branch; returns the exit code."""
 
     def tell(text: str) -> None:
         print_line(one_line(text))
@@ -103,7 +103,7 @@ def _land(fleet: Control, ids: Sequence[str], *, wait: bool) -> int:
 
 
 def _for_lander(fleet: Control) -> str:
-    """What there is beside, and how it goes on."""
+    """What else waits for the lander, and how that goes on."""
     waits = [each for each in landing_tasks(fleet) if each.state in (*LANDERS, "back")]
     if not waits or is_supervised(fleet.home):
         return " What waits for the lander: fleet land"
@@ -162,7 +162,7 @@ def _check(fleet: Control, ids: Sequence[str], *, as_json: bool) -> int:
 
 
 def _named(fleet: Control, ids: Sequence[str]) -> list[UnlandedWork]:
-    """What is to be tried: the work of these tasks, or all that is not with its agent."""
+    """What is to be tried: the work of these tasks, or all work that is not with an agent."""
     work = [each for each in waiting_list(fleet).work if each.state != "back"]
     if not ids:
         return work

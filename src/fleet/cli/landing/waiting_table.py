@@ -1,4 +1,4 @@
-"""The list of `fleet land`, for any width: what waits, in groups, and what to do about it."""
+"""The list of `fleet land`, for any width: what waits, in groups, and the way on."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -93,7 +93,7 @@ def _figures(each: UnlandedWork | UnlandedBranch, now: datetime) -> list[str]:
 
 
 def _title(each: UnlandedWork | UnlandedBranch, room: int) -> Iterator[str]:
-    """The title; below it where it goes, and what is in its way."""
+    """The title; below, where the work goes, and what is in the way."""
     yield cut(one_line(each.title), room)
     if isinstance(each, UnlandedBranch):
         yield painted(cut(one_line(f"branch {each.branch}"), room), "dim")

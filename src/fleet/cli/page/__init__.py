@@ -1,1 +1,1 @@
-"""`fleet web`: the page, its sessions, and pairing another device."""
+"""`fleet web`: the page, sessions, and pairing another device."""

@@ -1,4 +1,4 @@
-"""`fleet web`: the page in a browser, its sessions, and pairing another device."""
+"""`fleet web`: the page in a browser, sessions, and pairing another device."""
 
 import os
 import sys
@@ -89,7 +89,7 @@ def command(
 def offer(
     reopen: Callable[[], Control], where: "Listening", env: Mapping[str, str]
 ) -> "tuple[ListeningServer, str]":
-    """A server that listens, and its address with a code for the first browser."""
+    """A server that listens, and the page's address with a code for the first browser."""
     from fleet.web.serve import start
 
     fleet = reopen()
@@ -103,7 +103,7 @@ def with_code(fleet: Control, address: str, role: Role, lasts: timedelta) -> str
 
 
 def _open(path: Path) -> bool:
-    """Open a file of ours in the browser; the code in it stands on no command line."""
+    """Open a file of ours in the browser; the code inside stands on no command line."""
     import webbrowser
 
     if not sys.stdout.isatty() or not (os.environ.get("DISPLAY") or sys.platform == "darwin"):

@@ -1,4 +1,4 @@
-"""`fleet plan`: look at a spec, and make tasks of it."""
+"""`fleet plan`: look at a spec, and make the spec's tasks."""
 
 import sys
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from fleet.schemas import Task
 
 
 def _spec_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What says where a spec is, and how to read it."""
+    """The flags that say where a spec is, and how to read one."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="All of it as one JSON object."),
         click.option("--tag", default="", metavar="NAME", help="Which list of a tasks.json."),
@@ -173,7 +173,7 @@ def cancel_(task_id: str) -> None:
 
 
 def _plan_task(fleet: Control, word: str) -> Task | None:
-    """The task that a word names, unless it names a file."""
+    """The task that a word names; None: the word names a file."""
     if Path(word).expanduser().exists() or "/" in word:
         return None
     try:

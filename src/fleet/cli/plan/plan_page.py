@@ -1,4 +1,4 @@
-"""How a plan looks on a terminal: its graph by waves, and what applying it would change."""
+"""How a plan looks on a terminal: the graph by waves, and what applying the plan would change."""
 
 from collections.abc import Iterator, Sequence
 
@@ -95,7 +95,7 @@ def _checks(view: PlanView) -> Iterator[str]:
 
 
 def commands_of(view: PlanView) -> Iterator[tuple[str, list[str]]]:
-    """Each command that the spec proposes, with the keys of the tasks that it is for."""
+    """Each command that the spec proposes, with the keys of the tasks for that command."""
     found: dict[str, list[str]] = {}
     for task in view.tasks:
         if task.wave:
@@ -155,7 +155,7 @@ def _standing(view: PlanView, apply_line: str) -> Iterator[str]:
 
 
 def _work(keys: Sequence[str]) -> list[str]:
-    """The keys that the spec itself has: neither the epic nor the acceptance task."""
+    """The keys in the spec: neither the epic nor the acceptance task."""
     return [key for key in keys if key not in (EPIC, ACCEPTANCE)]
 
 

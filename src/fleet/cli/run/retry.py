@@ -1,4 +1,4 @@
-"""`fleet retry`: put a blocked task back into the queue, its attempts counted anew."""
+"""`fleet retry`: put a blocked task back into the queue, with attempts counted anew."""
 
 import click
 

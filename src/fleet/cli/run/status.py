@@ -92,7 +92,7 @@ def _blocked(found: FleetStatus) -> int:
 
 
 def _for_you(task: BlockedTask) -> tuple[str, str]:
-    """A task that waits for a person, and the command that goes on with it."""
+    """A task that waits for a person, and the command to go on."""
     head = f"{task.id} {task.title}"
     if task.question:
         return "asks", f"{head}: {first_line(task.question)} ({task.way_out})"
@@ -102,7 +102,7 @@ def _for_you(task: BlockedTask) -> tuple[str, str]:
 
 
 def _for_trust(wait: TrustWait) -> str:
-    """The tasks that wait for an act of trust, and the command for it."""
+    """The tasks that wait for an act of trust, and the command for that act."""
     count = len(wait.ids)
     some = "1 task waits" if count == 1 else f"{count} tasks wait"
     ids = ", ".join(wait.ids[:_MOST_NAMED]) + (" …" if count > _MOST_NAMED else "")

@@ -1,1 +1,1 @@
-"""`fleet init`, `config`, `coders`, `account`, `doctor`: the home and its settings."""
+"""`fleet init`, `config`, `coders`, `account`, `doctor`: the home and the settings."""

@@ -1,4 +1,4 @@
-"""`fleet accounts`: what is left of each account's limits, and the tasks that run on it."""
+"""`fleet accounts`: what is left of each account's limits, and the tasks that run there."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ _BAR = 10
 @click.command("accounts")
 @click.option("--json", "as_json", is_flag=True, help="A JSON array with all that is known.")
 def command(as_json: bool) -> None:
-    """Show each account: its windows, when they reset, and who runs on it.
+    """Show each account: windows, when they reset, and which tasks run there.
 
     What is known of a window is what its CLI told last; of one that is not shown nothing was told.
     """
@@ -40,7 +40,7 @@ def show(as_json: bool) -> None:
 
 
 def lines(each: AccountNow, now: datetime) -> Iterator[str]:
-    """The lines of one account: its name and settings, then one line a window."""
+    """The lines of one account: name and settings, then one line a window."""
     account = each.account
     login = "your own login" if each.own else f"weight {account.weight}"
     reserve = f", at most {account.max_concurrent}" if account.max_concurrent < 1000 else ""

@@ -12,7 +12,7 @@ from fleet.control.list_coders import CoderHere, coders_here, trust_coders
 @click.option("--json", "as_json", is_flag=True, help="A JSON array.")
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> int:
-    """List the coders: where each comes from, its program and version, and whether it can run.
+    """List the coders: where each comes from, program and version, and whether it can run.
 
     Exit code: 0 if at least one can run here, 1 if none can.
     """

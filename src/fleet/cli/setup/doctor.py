@@ -30,7 +30,7 @@ _MARK = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "error": ("✗", "r
 def command(
     context: bool, cwd: str | None, coder: str | None, account: str | None, as_json: bool
 ) -> int:
-    """Check what a run needs and say how to mend it.
+    """Check what a run needs and say how to mend what is missing.
 
     Exit code: 0 all is well, 1 something will fail, 2 only warnings.
 

@@ -1,4 +1,4 @@
-"""`fleet init`: make the home, choose its queue, and say what agents may do and reach."""
+"""`fleet init`: make the home, choose the queue, and say what agents may do and reach."""
 
 import os
 import sys
@@ -75,14 +75,14 @@ def command(
 
 
 def _landing(made: InitializedHome) -> str:
-    """What landing means, and how to have agents work in the directory itself instead."""
+    """What landing means, and how to have agents work in the project's directory instead."""
     unboxed = "" if made.sandbox == "off" else " sandbox=off"
     parts = [_LAND[made.land], _ASK_FIRST if made.land == "auto" else "", f"{_IN_PLACE}{unboxed}"]
     return " ".join(part for part in parts if part)
 
 
 def _ask_box() -> bool:
-    """Whether a new home boxes its agents: what the person at the terminal says, or yes."""
+    """Whether a new home boxes agents: what the person at the terminal says, or yes."""
     return not sys.stdin.isatty() or click.confirm(
         f"{SANDBOX.about}\nRun agents in a box (sandbox = workspace)", default=True
     )

@@ -1,4 +1,4 @@
-"""`fleet queue`: how the queue stands, its copies, and putting one of them back."""
+"""`fleet queue`: how the queue stands, the copies, and putting a copy back."""
 
 import sys
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from fleet.errors import BadInput
 
 @click.group("queue")
 def command() -> None:
-    """Look at the queue itself: its identity, its copies, and how to put one back.
+    """Look at the queue as a whole: identity, copies, and how to put a copy back.
 
     Each day the supervisor copies the embedded queue (on beads: fleet's own ledger of leases) to
     $FLEET_HOME/backups. A queue that is gone, emptied or replaced is refused by every command.
@@ -86,7 +86,7 @@ def restore(file: str | None, yes: bool) -> int:
 @command.command("accept")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def accept(yes: bool) -> int:
-    """Take the queue that stands there for this home's own, whatever it is.
+    """Take the queue that stands there for this home's own, whatever queue that is.
 
     For a queue that was replaced on purpose. Where there is none, a new and empty one is made;
     directories of earlier tasks stay and belong to no task.

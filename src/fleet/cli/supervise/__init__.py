@@ -1,1 +1,1 @@
-"""Commands that keep a supervisor without a terminal: its end, its service, its schedules."""
+"""Commands that keep a supervisor without a terminal: end, service, schedules."""

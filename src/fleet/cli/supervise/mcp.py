@@ -1,4 +1,4 @@
-"""`fleet mcp`: fleet as an MCP server for a person's own agents, and how clients are told of it."""
+"""`fleet mcp`: fleet as an MCP server for a person's own agents, and the entry for clients."""
 
 from typing import cast
 

@@ -83,6 +83,6 @@ def remove(name: str) -> None:
 @command.command("run")
 @click.argument("name")
 def run(name: str) -> None:
-    """Create a schedule's task now, besides its own moments."""
+    """Create a schedule's task now, besides the set moments."""
     schedules.run_schedule(control.opened(), name)
     print_line(f"Created a task of {name}. See: fleet ready")

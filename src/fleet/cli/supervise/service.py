@@ -22,7 +22,7 @@ def command() -> None:
 @command.command("install")
 @click.option("--print", "only_print", is_flag=True, help="Print the unit, and write nothing.")
 def install(only_print: bool) -> None:
-    """Write the unit, start it now, and start it with each login.
+    """Write the unit, start the supervisor now, and with each login.
 
     It keeps the PATH of this shell, so that it finds your agents' programs: install it again after
     one moved.
@@ -40,7 +40,7 @@ def install(only_print: bool) -> None:
 
 @command.command("remove")
 def remove() -> None:
-    """Stop the service and its agents, whose tasks go back, and remove the unit."""
+    """Stop the service and all agents, whose tasks go back, and remove the unit."""
     with waiting("systemd ends the service"):
         path = service.remove(control.opened(), os.environ)
     print_line(f"Removed {path}")

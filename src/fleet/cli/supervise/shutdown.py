@@ -1,4 +1,4 @@
-"""`fleet shutdown`: end the supervisor and its agents."""
+"""`fleet shutdown`: end the supervisor and all agents."""
 
 import os
 
@@ -13,7 +13,7 @@ from fleet.home import home_from, open_home
 @click.command("shutdown")
 @click.option("--now", is_flag=True, help="Kill the agents instead of asking them to end.")
 def command(now: bool) -> None:
-    """End the supervisor, wherever it was started, and stop its agents.
+    """End the supervisor, wherever started, and stop all agents.
 
     Their tasks go back into the queue, and no attempt is counted. To swap the supervisor for a new
     one while agents run on: fleet restart. To let no new run begin: fleet pause.

@@ -22,8 +22,8 @@ def run_beside(
     *,
     quiet: bool,
 ) -> int:
-    """Have `work(stop, say)` done, which ends by itself with an exit code, or once `stop` says so;
-    the exit code.
+    """Have `work(stop, say)` done, which ends with an exit code of its own accord, or once `stop`
+    says so; returns the exit code.
     """
     stamp, stopped = settings_stamp(fleet), list[int]()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -47,7 +47,7 @@ CLOSING = ("close", "done", "update")
 
 
 def bd(args: Sequence[str]) -> int:
-    """Answer one bd command line and return its exit code."""
+    """Answer one bd command line and return the exit code."""
     _refuse_unreadable(args)
     name, rest = split_command(args)
     verb = find_verb(name)
@@ -66,7 +66,9 @@ def bd(args: Sequence[str]) -> int:
 
 
 def _close(fleet: Control, name: str, args: Sequence[str], rest: Sequence[str]) -> int:
-    """A command that may close tasks: the supervisor has to know that a person did it."""
+    """Run a command that may close tasks, and note first that a person did so, for
+    the supervisor.
+    """
     from fleet.control.note_closing import note_closing  # other commands need not load it
 
     note_closing(fleet.home, args, os.environ)
@@ -87,7 +89,7 @@ def _refuse_unreadable(args: Sequence[str]) -> None:
 
 
 def _help(args: Sequence[str]) -> int:
-    """Help needs no home; where there is one with beads, bd itself explains its commands."""
+    """Help needs no home; where there is one with beads, bd explains the commands."""
     try:
         fleet = control.opened()
     except FleetError:
@@ -108,7 +110,7 @@ def _help(args: Sequence[str]) -> int:
 
 
 def _forward(fleet: Control, args: Sequence[str]) -> int:
-    """Have bd answer, or fleet in its place."""
+    """Have bd answer, or fleet in place of bd."""
     if split_command(args)[0] == "export":
         _record_edits(fleet)
     if fleet.config.queue == "beads":
@@ -133,7 +135,7 @@ def _record_edits(fleet: Control) -> None:
 
 def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
     """Create through the tracker; the settings travel in the same call, so that no task can be
-    claimed before its directory is known, whatever is killed and whenever.
+    claimed before the directory is known, whatever is killed and whenever.
     """
     verb = find_verb("create")
     assert verb is not None

@@ -57,7 +57,7 @@ def waits_for(fleet: Control, task: Task, cwd: str) -> str:
 
 
 def _until(fleet: Control, task: Task) -> str:
-    """Until when fleet has put off a task that is ready otherwise; empty if it has not."""
+    """Until when fleet has put off a task that is ready otherwise; empty if not put off."""
     if task.not_before is None:
         return ""
     from datetime import datetime

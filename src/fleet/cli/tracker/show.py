@@ -66,7 +66,7 @@ def _head(fleet: Control, task: Task, landing: Landing | None) -> list[Row]:
 
 
 def _landing(fleet: Control, task: Task, landing: Landing | None) -> list[Row]:
-    """How far the work is on its way to its branch, and the receipt of a landing."""
+    """How far the work is on the way to the branch, and the receipt of a landing."""
     if landing is None:
         return []
     words, host = landing_words(fleet, task.id, landing), landing_host(fleet, task)
@@ -84,7 +84,7 @@ def _landing(fleet: Control, task: Task, landing: Landing | None) -> list[Row]:
 
 
 def _left(fleet: Control, task: Task) -> list[Row]:
-    """Of work that waits for a host to take its landing over: how that comes about."""
+    """Of work that waits for a host to take the landing over: how that comes about."""
     if not task.waits_to_land or not fleet.is_shared:
         return []
     from fleet.control.hosts.left_work import left_work
@@ -93,7 +93,7 @@ def _left(fleet: Control, task: Task) -> list[Row]:
 
 
 def _lands(details: TaskDetails) -> list[Row]:
-    """Where the work of a task will land that waits for its run."""
+    """Where the work of a task will land that waits to run."""
     if details.place is None or details.task.status not in ("open", "in_progress", "deferred"):
         return []
     words = where_it_lands(details.place)
@@ -147,7 +147,7 @@ def _code(fleet: Control, details: TaskDetails) -> list[Row]:
 
 
 def _clone(details: TaskDetails, *, has_landed: bool) -> list[Row]:
-    """Where the task's own clone is, and where its work comes to until it has landed."""
+    """Where the task's clone is, and where the work comes to until landed."""
     if not details.clone:
         return []
     clone = ("clone", "removed" if details.clone_is_gone else details.clone)
@@ -156,7 +156,7 @@ def _clone(details: TaskDetails, *, has_landed: bool) -> list[Row]:
 
 
 def _rules(details: TaskDetails) -> list[tuple[str, str, bool]]:
-    """The policy of the task's runs, each with whether the task itself asked for that."""
+    """The policy of the task's runs, each rule with whether the task asked for that."""
     assert details.place is not None
     policy, own = details.place.ruled.policy, details.place.ruled.own
     rows = [("expect", policy.expect, "expect" in own)]
@@ -191,7 +191,7 @@ def _budgets(details: TaskDetails) -> list[Row]:
 
 
 def _times(task: Task, now: datetime) -> list[Row]:
-    """When the task was made, and when it was begun and closed."""
+    """When the task was made, begun and closed."""
     made = f"{moment(task.created_at, now)}" + (f" by {task.created_by}" if task.created_by else "")
     rows = [("made", one_line(made))]
     if task.started_at is not None:
@@ -227,7 +227,7 @@ def _tail(task: Task) -> list[Row]:
 
 
 def _waits(details: TaskDetails, now: datetime) -> list[Row]:
-    """What the task waits for: other tasks, and the moment until which it is put off."""
+    """What the task waits for: other tasks, and the moment of `not_before`."""
     rows = [
         ("waits for", f"{each.id} ({each.standing}): {one_line(each.title)}")
         for each in details.blockers

@@ -48,7 +48,7 @@ def tell_without_commit(fleet: Control, settings: Settings) -> None:
 
 
 def tell_without_branch(fleet: Control, settings: Settings) -> None:
-    """One line on stderr, while the branch is easily named: finished work would wait for it."""
+    """One line on stderr, while the branch is easily named: finished work would wait for that."""
     if _RUN in os.environ or not waits_for_branch(fleet, settings):
         return
     cwd = one_line(settings.cwd or "")

@@ -1,4 +1,4 @@
-"""What claude keeps for its user: where, which settings, and what a smaller context goes without.
+"""What claude keeps for a user: where, which settings, and what a smaller context goes without.
 
 A file that cannot be read counts as missing, as claude itself treats it.
 """
@@ -45,7 +45,7 @@ def read_json(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def table(value: object) -> dict[str, Any]:
-    """The value if it is a JSON object, else an empty object."""
+    """The value of a JSON object, else an empty object."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 

@@ -161,7 +161,9 @@ def _servers(line: Record) -> list[tuple[str, str]]:
 
 
 def _offers(line: Record) -> tuple[str, ...]:
-    """A server that is still being reached counts: it may be there before it is needed."""
+    """What the session offers. A server that is still being reached counts: it may be there before
+    it is needed.
+    """
     servers = [f"mcp:{name}" for name, status in _servers(line) if status not in _UNREACHED]
     return (*servers, *(f"tool:{name}" for name in json_line.texts(line, "tools")))
 
@@ -251,7 +253,7 @@ def _user(line: Record) -> Event:
 
 
 def _is_refusal(block: Record) -> bool:
-    """The CLI itself refused the call; a command that ran and failed begins with its exit code."""
+    """The CLI refused the call; a command that ran and failed begins with an exit code."""
     words = _content(block)
     return block.get("is_error") is True and (
         words.startswith(("This command requires approval", "Permission to use "))

@@ -1,4 +1,6 @@
-"""OpenAI's Codex: `codex exec --json`, the prompt on stdin, in its own sandbox unless bypassed."""
+"""OpenAI's Codex: `codex exec --json`, the prompt on stdin, in codex's own sandbox
+unless bypassed.
+"""
 
 import glob
 from base64 import urlsafe_b64decode
@@ -108,7 +110,7 @@ class CodexCoder(Coder):
 
 
 def _telemetry(base: str) -> list[str]:
-    """Settings that make the CLI send its own telemetry; it takes no variables for that."""
+    """Settings that make the CLI send telemetry; codex takes no variables for that."""
     if not base:
         return []
     exporters = (

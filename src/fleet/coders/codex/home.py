@@ -1,4 +1,4 @@
-"""What codex finds in its home and in a project, and the overrides that leave it out.
+"""What codex finds in a home and in a project, and the overrides that leave some of that out.
 
 A configuration file or a skill that cannot be read is passed over: codex itself reports it.
 """
@@ -58,7 +58,7 @@ def left_out(
 
 
 def servers_of(config: Path) -> dict[str, dict[str, Any]]:
-    """The MCP servers of a configuration file by name; none where it cannot be read."""
+    """The MCP servers of a configuration file by name; none where the file cannot be read."""
     content = lenient_read.read(config, _LARGEST)
     if content is None or not content.whole:
         return {}
@@ -74,7 +74,7 @@ def servers_of(config: Path) -> dict[str, dict[str, Any]]:
 
 
 def project_configs(cwd: str) -> Iterator[Path]:
-    """The configuration files of a project, from its top to the directory."""
+    """The configuration files of a project, from the top to the directory."""
     above = [Path(cwd), *Path(cwd).parents]
     top = next((number for number, path in enumerate(above) if (path / ".git").exists()), 0)
     for path in reversed(above[: top + 1]):

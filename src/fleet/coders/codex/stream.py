@@ -206,7 +206,7 @@ def _reason(message: str) -> Reason | None:
 
 
 def _by_code(message: str) -> Reason | None:
-    """The reason that the vendor's own error code tells, where the message holds its JSON."""
+    """The reason that the vendor's error code tells, where the message holds JSON."""
     _, brace, rest = message.partition("{")
     end = rest.rfind("}") + 1
     body = json_line.decode(brace + rest[:end]) if brace and end else None

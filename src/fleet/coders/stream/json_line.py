@@ -41,7 +41,9 @@ def decode(line: str) -> Record | None:
 
 
 def _depth_bound(line: str) -> int:
-    """An upper bound of how deep a line nests; letters are scanned only where it may be deep."""
+    """An upper bound of how deep a line nests; letters are scanned only where the
+    line may be deep.
+    """
     if line.count("[") + line.count("{") <= _MAX_DEPTH:
         return 0
     depth = deepest = 0

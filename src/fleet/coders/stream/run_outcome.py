@@ -1,4 +1,4 @@
-"""How a run ended: one pure rule over what its stream said and how its process ended.
+"""How a run ended: one pure rule over what the stream said and how the process ended.
 
 A success needs both a success in the stream and exit 0: either alone is wrong for some CLI.
 Stopped, Stalled and NeedsHuman are decided by the supervisor.
@@ -43,7 +43,7 @@ def outcome(
     exit_reasons: Mapping[int, Reason] = _NO_CODES,
     stderr: str = "",
 ) -> Outcome:
-    """The outcome of a run, by its stream, its exit code, and the signal that ended it."""
+    """The outcome of a run, by stream, exit code, and the signal that ended the process."""
     if exit_code is None and signal is None:
         return Lost(why="no record of how its process ended")
     if _is_success(totals, exit_code, signal, prints_ending=prints_ending):

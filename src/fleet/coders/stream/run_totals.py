@@ -1,4 +1,4 @@
-"""The totals of a run, folded from its events: the same for a live stream and for a file."""
+"""The totals of a run, folded from events: the same for a live stream and for a file."""
 
 from collections import Counter
 from datetime import timedelta
@@ -45,7 +45,7 @@ class TokenTotals(Struct, kw_only=True):
 
     @property
     def partial(self) -> bool:
-        """The CLI ended before it had counted the run: the run used at least this much."""
+        """The CLI ended without counting the run: the run used at least this much."""
         return self._begun and not self._counted
 
     def add(self, event: Event) -> None:
@@ -133,7 +133,7 @@ class RunTotals(Struct, kw_only=True):
         self._ending(event)
 
     def _is_forged(self, event: Event) -> bool:
-        """An ending of another session: something below the agent printed it into its stream."""
+        """An ending of another session, which something below the agent printed into the stream."""
         if not event.session_id or not self.session_id or event.session_id == self.session_id:
             return False
         return bool(event.terminal) or event.kind == "session_ended"
@@ -192,7 +192,7 @@ class RunTotals(Struct, kw_only=True):
 
 
 def sane_limit(limit: object) -> RateLimit | None:
-    """The limit if its fields have their types, else None: custom coders may put anything there."""
+    """The limit if the fields have their types, else None: custom coders may put anything there."""
     try:
         sane = msgspec.convert(msgspec.to_builtins(limit), RateLimit)
     except (TypeError, ValueError, msgspec.MsgspecError):

@@ -1,4 +1,4 @@
-"""Why a CLI fails to start, from its stderr before the first event. Pure.
+"""Why a CLI fails to start, from the stderr before the first event. Pure.
 
 Only valid before the first event: until then no text of an agent can be among the words.
 """

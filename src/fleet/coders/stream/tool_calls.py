@@ -1,4 +1,4 @@
-"""What an agent did, as its stream tells: tools, commands, edits, and calls that repeat.
+"""What an agent did, as the stream tells: tools, commands, edits, and calls that repeat.
 
 A part of `RunTotals`. Its size has a bound, however long the run is.
 """
@@ -63,7 +63,7 @@ class OpenCall(Struct, frozen=True, kw_only=True):
 
 
 class Edits(Struct, frozen=True, kw_only=True):
-    """The files that an agent changed with its editing tools."""
+    """The files that an agent changed with editing tools."""
 
     count: int = 0
     #: How many commands ran before the last edit of anything but prose: later ones may have checked
@@ -127,7 +127,7 @@ class ToolCalls(Struct, kw_only=True):
 
     @property
     def at_work(self) -> tuple[str, ...]:
-        """The open calls, for people: the tool, and the command if it runs one."""
+        """The open calls, for people: the tool, and the command if there is one."""
         return tuple(self._shown(call) for call in self.open.values())
 
     def _shown(self, call: OpenCall) -> str:
@@ -210,13 +210,13 @@ class ToolCalls(Struct, kw_only=True):
 
 
 def _described(call: ToolCall) -> str:
-    """A call for people: the tool, and its command or its file."""
+    """A call for people: the tool, and the command or the file."""
     what = command_of(call) or ", ".join(edited_paths(call))
     return f"{call.name}: {what}" if what else call.name
 
 
 def edited_paths(call: ToolCall) -> tuple[str, ...]:
-    """The files that a call names, if it edits any."""
+    """The files that a call edits."""
     given = call.input
     named = [given.get(name) for name in _PATHS]
     changes = given.get("changes")
@@ -229,7 +229,7 @@ def edited_paths(call: ToolCall) -> tuple[str, ...]:
 
 
 def command_of(call: ToolCall) -> str | None:
-    """The command line that a call runs; None if it runs none."""
+    """The command line that a call runs; None: no command."""
     text = call.input.get(_SHELLS.get(call.name, ""))
     return text if isinstance(text, str) else None
 
@@ -243,7 +243,7 @@ def _mark(call: ToolCall) -> bytes:
 
 
 def _timeout(given: Mapping[str, Any]) -> float | None:
-    """The limit in seconds that a call set for itself; the CLIs count in milliseconds."""
+    """The limit in seconds that a call sets; the CLIs count in milliseconds."""
     for name in ("timeout", "timeout_ms"):
         value = given.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:

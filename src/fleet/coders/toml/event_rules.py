@@ -24,7 +24,7 @@ When = dict[str, str | bool | int | float]
 
 
 class ToolPaths(Struct, frozen=True, forbid_unknown_fields=True):
-    """Paths to the parts of a tool call or of its result."""
+    """Paths to the parts of a tool call or of the result."""
 
     id: str
     name: str = ""
@@ -69,7 +69,7 @@ class EventRule(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RuleReader:
-    """An event rule with its conditions parsed once."""
+    """An event rule with conditions parsed once."""
 
     def __init__(self, rule: EventRule) -> None:
         self.rule = rule

@@ -1,4 +1,4 @@
-"""`fleet demo --hosts N`: several hosts on one machine, each in a network namespace of its own.
+"""`fleet demo --hosts N`: several hosts on one machine, each in a network namespace.
 
 `demo_network` makes the namespaces and their links, `hub_servers` keeps a real PostgreSQL and the
 project's repository in one of them, `host_tasks` lists the tasks, `demo_hosts` holds the homes,

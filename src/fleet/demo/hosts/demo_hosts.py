@@ -27,7 +27,7 @@ _SETTINGS = (
 
 
 class DemoHost:
-    """One host: its home, and its link by number."""
+    """One host: the home, and the link by number."""
 
     def __init__(self, name: str, number: int, place: DemoHome) -> None:
         self.name, self.number, self.place = name, number, place

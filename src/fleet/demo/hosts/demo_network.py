@@ -1,4 +1,4 @@
-"""Network namespaces with a bridge: a hub, and hosts that are plugged into it.
+"""Network namespaces with a bridge: a hub, and hosts with links to the hub.
 
 No namespace has a route to the machine's own network, so that nothing leaves them.
 """
@@ -32,7 +32,7 @@ def missing_for_namespaces() -> str:
 
 
 class DemoNetwork:
-    """A hub and hosts, each host with a link of its own to the hub."""
+    """A hub and hosts, each host with a link to the hub."""
 
     def __init__(self) -> None:
         #: In the name of each namespace: a person finds the process that it belongs to.
@@ -41,7 +41,7 @@ class DemoNetwork:
         self._spaces: list[str] = []
 
     def make(self) -> None:
-        """Make the hub with its bridge. Raises FleetError."""
+        """Make the hub with a bridge. Raises FleetError."""
         self._add(self.hub)
         self._in(self.hub, "link", "add", "bridge", "type", "bridge")
         self._in(self.hub, "addr", "add", f"{HUB}/24", "dev", "bridge")
@@ -66,8 +66,8 @@ class DemoNetwork:
         self._in(self.hub, "link", "set", f"to{number}", "up")
 
     def remove(self) -> None:
-        """Remove all namespaces, and with them their links and what still runs there: a git that
-        waits for an answer over a link that was cut would outlive its supervisor.
+        """Remove all namespaces with all links and all that still runs there: a git that waits for
+        an answer over a cut link would outlive the supervisor.
         """
         while self._spaces:
             space = self._spaces.pop()

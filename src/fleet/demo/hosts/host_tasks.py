@@ -1,4 +1,6 @@
-"""The tasks of the demo of hosts: what each needs of its host, and what becomes of it. Values."""
+"""The tasks of the demo of hosts: what each needs of a host, and what becomes of
+the task. Values.
+"""
 
 from fleet.demo.script import Cue, DemoTask, ExpectedEnd
 

@@ -56,7 +56,7 @@ def _number(text: str) -> float:
 
 
 def _server_user() -> "pwd.struct_passwd":
-    """The user that PostgreSQL runs as: its own, or the one without rights."""
+    """The user that PostgreSQL runs as: `postgres`, or the one without rights."""
     try:
         return pwd.getpwnam("postgres")
     except KeyError:
@@ -78,17 +78,17 @@ class HubServers:
 
     @property
     def address(self) -> str:
-        """The queue as hosts call it."""
+        """The queue's address for hosts."""
         return f"postgresql://fleet@{HUB}:{_PORT}/queue"
 
     @property
     def socket_address(self) -> str:
-        """The queue as the person calls it, who is in no namespace: by a file."""
+        """The queue's address for the person, who is in no namespace: by a file."""
         return f"postgresql://fleet@/queue?host={self._place}&port={_PORT}"
 
     @property
     def url(self) -> str:
-        """The project's repository as everyone calls it."""
+        """The address of the project's repository."""
         return f"git://{HUB}/bookshelf.git"
 
     def start(self) -> None:

@@ -125,7 +125,7 @@ class HostsDemo:
             self._say(f"person$ {typed}", "bold magenta")
 
     def _at_work(self, task: Task) -> DemoHost | None:
-        """The host that holds the task, once its agent has begun."""
+        """The host that holds the task, once the agent has begun."""
         for host in self._place.hosts:
             if owner_file.read(host.place.home) == task.lease_owner:
                 run = self._last_run(host, task.id)
@@ -133,7 +133,7 @@ class HostsDemo:
         return None
 
     def _last_run(self, host: DemoHost, task_id: str) -> Run | None:
-        """The latest run that the host made itself."""
+        """The latest run that was made on this host."""
         runs = [run for run in all_runs(host.place.home.task(task_id)) if not run.host]
         return runs[-1] if runs else None
 

@@ -1,5 +1,5 @@
-"""`fleet doctor --context`: what each CLI loads before it reads a task, which content is loaded
-twice, and how much each of the three contexts loads.
+"""`fleet doctor --context`: what each CLI loads before the task, which content is loaded twice, and
+how much each of the three contexts loads.
 """
 
 import os
@@ -65,7 +65,7 @@ def surveys(
 
 
 def _variables(account: Account, kind: type[Coder], env: Mapping[str, str]) -> dict[str, str]:
-    """The variables for the account's directory and its secret; claude needs both to count."""
+    """The variables for the account's directory and secret; claude needs both to count."""
     try:
         return credentials.variables(account, kind, env)
     except AccountTrouble:

@@ -1,4 +1,4 @@
-"""What claude loads, by the files that it reads: rules, skills, plugins and servers."""
+"""What claude loads, by files: rules, skills, plugins and servers."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -94,7 +94,7 @@ def _servers(
 
 
 def server_load(name: str, body: object, origin: Origin, where: Path) -> Load:
-    """An MCP server; what it starts is its content."""
+    """An MCP server; the started command is the content."""
     own = table(body)
     started = {key: own[key] for key in ("command", "args", "url") if own.get(key)}
     content = json.dumps(started, sort_keys=True, default=str) if started else ""

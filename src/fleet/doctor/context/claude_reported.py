@@ -1,4 +1,4 @@
-"""What claude itself reports to have loaded, by its control protocol. No model is asked.
+"""What claude reports to have loaded, by the control protocol. No model is asked.
 
 Claude counts tokens by a request that is free; without a login or a network all counts are 0.
 """
@@ -100,7 +100,7 @@ def _load(kind: Kind, name: str, source: object, tokens: int) -> Load:
 
 
 def _full_name(skill: Mapping[str, Any]) -> str:
-    """The name of a skill with its plugin, which claude sometimes leaves out."""
+    """The name of a skill with the plugin, which claude sometimes leaves out."""
     name, plugin = str(skill.get("name")), skill.get("pluginName")
     return f"{plugin}:{name}" if plugin and ":" not in name else name
 

@@ -1,4 +1,4 @@
-"""What codex loads, by the files that it reads: rules, skills and servers."""
+"""What codex loads, by files: rules, skills and servers."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -39,7 +39,7 @@ class Rules:
     def add(
         self, path: Path, origin: Origin, *, imports: bool, importers: Sequence[Path] = ()
     ) -> bool:
-        """Add a file, with its imports if the CLI follows them. False if there is no such file."""
+        """Add a file, with imports if the CLI follows them. False if there is no such file."""
         content = lenient_read.read(path, READ)
         if content is None:
             return False
@@ -80,7 +80,7 @@ class Rules:
 
 
 def parents(cwd: Path, *, in_repository: bool) -> list[Path]:
-    """A directory and those above it, the outermost first; or only those of its repository."""
+    """A directory and those above, the outermost first; or only those of the repository."""
     chain = [cwd, *cwd.parents]
     if in_repository:
         top = next((n for n, path in enumerate(chain) if os.path.exists(path / ".git")), 0)  # noqa: PTH110 - no error for an unreadable directory

@@ -1,4 +1,4 @@
-"""What a CLI loads before it reads its task, as values, and what of that is loaded twice. Pure."""
+"""What a CLI loads before the task, as values, and what of that is loaded twice. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

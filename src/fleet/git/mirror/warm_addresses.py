@@ -9,7 +9,9 @@ from fleet.home import Home
 
 
 def warm_addresses(home: Home) -> tuple[str, ...]:
-    """Their addresses, as tasks name them: those that the operator has confirmed."""
+    """The addresses of these repositories, as tasks name them: those that the operator
+    has confirmed.
+    """
     try:
         known = trusted(home.path)
     except InvalidTask:

@@ -1,4 +1,4 @@
-"""What has to pass before work lands: each command with the directory that it runs in."""
+"""What has to pass before work lands: each command with the directory to run in."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,9 @@ class CheckPlan(Struct, frozen=True, kw_only=True):
 
     @property
     def own(self) -> tuple[str, ...]:
-        """Those of the checks that the task alone has: the line need not pass them without it."""
+        """The checks that the task alone has: the line need not pass them without
+        the task's work.
+        """
         return check_names(self.inside, self.policy.land.own)
 
 
@@ -54,7 +56,7 @@ def command_of(name: str) -> str:
 
 
 def distinct(plans: Sequence[CheckPlan]) -> tuple[CheckPlan, ...]:
-    """Those plans of a batch that ask for something which no earlier one does."""
+    """The plans of a batch that ask for something which no earlier plan does."""
     found: list[CheckPlan] = []
     known: set[str] = set()
     for plan in plans:

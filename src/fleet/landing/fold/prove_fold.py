@@ -14,14 +14,14 @@ from fleet.landing.train_store import FailedCheck, Learnt, TrainPlace
 
 
 class Unproved(Struct, frozen=True, kw_only=True):
-    """A fold of which it is not known whether it passes."""
+    """Whether the fold passes is not known."""
 
     #: Why its commands could not be run, through no fault of the work; empty: they were stopped.
     trouble: str = ""
 
 
 class FoldProver:
-    """Proves folds of one branch, and remembers by their trees what came of it."""
+    """Proves folds of one branch, and remembers the results by tree."""
 
     def __init__(
         self, home: Home, place: TrainPlace, learnt: Learnt, abandon: threading.Event
@@ -42,7 +42,7 @@ class FoldProver:
 
     @property
     def red_lines(self) -> dict[str, tuple[str, ...]]:
-        """The last line that failed by itself: its tree, and the checks that failed."""
+        """The last line that failed without a candidate: the tree, and the checks that failed."""
         return self._red_lines
 
     def credit(self, tree: str, checks: Iterable[str]) -> None:
@@ -108,8 +108,8 @@ class FoldProver:
         self._red_lines, self._failed = {}, {}
 
     def end_train(self) -> None:
-        """The train has come to its end: remove the checkouts, and what failed in it is tried
-        again if it comes again.
+        """End the train: remove the checkouts, and forget what failed, so that the same work is
+        tried again if it comes again.
         """
         self._failed = {}
         clear(self._place.verify)

@@ -1,4 +1,4 @@
-"""Files that a task which was sent back has for itself until its agent is done.
+"""Files that a task which was sent back has reserved until the agent is done.
 
 The agent merges the line as it stands. What others land in the same files meanwhile would send the
 task back once more, and of many tasks that change one file the last would be sent back as often as
@@ -48,7 +48,7 @@ class ReservedFiles:
         self._by_task[task_id] = frozenset(files)
 
     def holder(self, files: Iterable[str]) -> str:
-        """The task that has one of these files for itself; empty: none has."""
+        """The task that has one of these files reserved; empty: none has."""
         wanted = frozenset(files)
         found = next((each for each, theirs in self._by_task.items() if theirs & wanted), "")
         self.delays = self.delays or bool(found)

@@ -1,4 +1,4 @@
-"""Verifies a fold: in a checkout of exactly its tree, in the box, each command under a keeper.
+"""Verifies a fold: in a checkout of exactly that tree, in the box, each command under a keeper.
 
 The place follows from the tree. So a lander that comes after a `kill -9` finds a command at work,
 or how it ended, and what an earlier train has left is ended and removed. The last checkout is kept
@@ -152,7 +152,7 @@ def _verify(
     known: frozenset[str],
     abandon: threading.Event,
 ) -> FoldVerdict | None:
-    """Set the checkout up for one plan, and run its commands."""
+    """Set the checkout up for one plan, and run the plan's commands."""
     wanted = [pair for pair in zip(plan.names, plan.commands, strict=True) if pair[0] not in known]
     if not wanted:
         return FoldVerdict()
@@ -204,6 +204,6 @@ def _failed(name: str, check: Check) -> FoldVerdict:
 
 
 def _words(check: Check) -> str:
-    """How a command failed, and the end of what it printed."""
+    """How a command failed, and the end of the output."""
     how = "took too long" if check.timed_out else f"ended with {check.code}"
     return f"$ {check.command}\n{check.tail}\n({how})"[-OUTPUT_KEPT:]

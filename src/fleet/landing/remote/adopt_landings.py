@@ -1,4 +1,4 @@
-"""Work that another host verified comes to this one, which lands it.
+"""Work that another host verified comes to this host, which lands the work.
 
 Where the branch is in a repository of the host that made the task, that host is the only one that
 can. Where it is on a remote, the host that ran the task lands it; once that host is lost or
@@ -92,8 +92,8 @@ def adopt_landings(lander: LanderSetup, config: Config) -> Adopted:
 
 
 def _is_ours(home: Home, task: Task, *, left_by: str) -> bool:
-    """The branch is here, or on a remote and its lander is given up (`left_by`); and the landing of
-    the last run is not known here.
+    """The branch is here, or on a remote and the host that was to land is given up (`left_by`); and
+    the landing of the last run is not known here.
     """
     try:
         settings = settings_of(home, task)
@@ -147,7 +147,7 @@ def _adopt(
 
 
 def _repository(home: Home, task: Task, settings: Settings, origin: CodeOrigin) -> Repository:
-    """The project, or the mirror that stands for it here. Raises FleetError."""
+    """The project, or the mirror in the project's place. Raises FleetError."""
     if is_elsewhere(home, settings):
         found = ensure_mirror(home, origin.url, task.id, patience=_FETCH_LIMIT)
         if isinstance(found, Unreached):

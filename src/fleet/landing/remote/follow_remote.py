@@ -1,4 +1,4 @@
-"""Has the line of a branch follow its remote branch, before a train pushes to it and after."""
+"""Has the line of a branch follow the remote branch, before and after a train pushes."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ class RemoteFollower:
         self._at = at
 
     def catch_up(self, commit: str, works: Sequence[WaitingWork]) -> str:
-        """Have the line hold a commit of its remote branch; empty if it does, else why not.
+        """Have the line hold a commit of the remote branch; empty if done, else why not.
 
         Where the line has commits that the remote lacks, both are merged, and verified as these
         works are.

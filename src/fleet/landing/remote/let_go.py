@@ -1,4 +1,4 @@
-"""A host that comes back lets go of what another host lands by now: its landing was taken over, or
+"""A host that comes back lets go of what another host lands by now: the landing was taken over, or
 the other host ran the task since.
 """
 

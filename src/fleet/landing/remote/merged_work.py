@@ -21,7 +21,7 @@ BY_FORGE = "forge"
 
 
 class LineFollower(Protocol):
-    """Brings the line of the branch to hold a commit of its remote."""
+    """Brings the line of the branch to hold a commit of the remote."""
 
     def catch_up(self, commit: str, works: Sequence[WaitingWork]) -> str:
         """Empty: the line holds the commit; else why it cannot."""
@@ -43,7 +43,9 @@ class MergedWork:
         self._desk, self._now = desk, now
 
     def landed(self, work: WaitingWork, pr: PullRequest, commit: str) -> datetime | None:
-        """The forge merged the pull request as this commit: have the line follow, and land it."""
+        """The forge merged the pull request as this commit: have the line follow, and land the
+        work.
+        """
         if (why := self.catch_up(work)) or not self._holds(commit):
             words = why or f"the forge calls it merged as {commit[:12]}, which {pr.base} lacks"
             self._desk.ask(work, f"pull request #{pr.number} is merged, and {words}")
@@ -56,7 +58,7 @@ class MergedWork:
         return None
 
     def catch_up(self, work: WaitingWork) -> str:
-        """Have the line hold what the remote branch has; empty if it does."""
+        """Have the line hold what the remote branch has; empty if done."""
         if (silent := self._line.read()) is not None:
             return f"{self._line.shown} gives no answer: {silent.why}"
         if not self._line.commit:

@@ -1,4 +1,4 @@
-"""The pull requests of one branch: each is opened, looked after, and landed once it is merged.
+"""The pull requests of one branch: each is opened, looked after, and landed once merged.
 
 What the forge says is stored first; what follows from it is pure (`forge/reactions.py`) and is
 carried out here. Whatever was done before a kill is found done: a branch by what the remote says, a
@@ -85,7 +85,9 @@ class PullRequestRun:
         return self._look(work, pr)
 
     def _is_over(self, work: WaitingWork, pr: PullRequest) -> bool:
-        """A person closed the pull request and had fleet go on, or it is at another address."""
+        """A person closed the pull request and had fleet go on, or the remote is at another address
+        now.
+        """
         closed = pr.facts is not None and pr.facts.state == "closed"
         return (closed and work.landing.state == "waiting") or pr.url != self._line.upstream.url
 

@@ -1,4 +1,4 @@
-"""The remote branch that a train pushes to: read before the fold, moved after it was verified.
+"""The remote branch that a train pushes to: read before the fold, moved once the fold was verified.
 
 The remote moves before the line does, so that the line never holds what the remote refused.
 """
@@ -22,7 +22,7 @@ _LIMIT = 30.0
 
 
 class RemoteLine:
-    """The upstream of one branch, as it was read last."""
+    """The upstream of one branch, with the commit that was read last."""
 
     def __init__(
         self, land: LandRepository, upstream: Upstream, env: Mapping[str, str] = os.environ
@@ -34,7 +34,7 @@ class RemoteLine:
         self.commit = ""
 
     def read(self) -> RemoteSilent | None:
-        """Read the remote branch, and have its commits; None: it went well."""
+        """Read the remote branch, and fetch the commits; None: no problem."""
         found = fetch_tip(self.remote, self._git, self.upstream.ref)
         if isinstance(found, RemoteTip):
             self.commit = found.commit
@@ -42,12 +42,12 @@ class RemoteLine:
         return found
 
     def push(self, new: str) -> PushAnswer:
-        """Move the remote branch from where it was read to a commit that holds it."""
+        """Move the remote branch from the commit that was read to one that contains that commit."""
         return push_forward(self.remote, self._git, ref=self.upstream.ref, old=self.commit, new=new)
 
     def note(self, commit: str) -> None:
-        """The remote branch was read at this commit, and the project has it: note so where the
-        project's `git fetch` would, or else its git calls the branch ahead of the remote.
+        """Note the commit of the remote branch where the project's `git fetch` would, or else the
+        project's git calls the branch ahead of the remote.
         """
         ref = self.upstream.tracking
         old = commit_of(self._refs, ref) if ref else ""

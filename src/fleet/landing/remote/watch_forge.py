@@ -1,4 +1,4 @@
-"""Watches the pull requests of one branch, with the forge that its remote leads to."""
+"""Watches the pull requests of one branch, with the forge that the remote leads to."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ def watch_pull_requests(
     desk: LandingDesk,
     now: Callable[[], datetime],
 ) -> OpenPullRequests:
-    """Look after the pull requests of a branch, under the lock of its landers."""
+    """Look after the pull requests of a branch, under the lock of the branch's landers."""
     mine = [work for work in works if work.landing.to == "pr" and work.landing.commit]
     mine = [work for work in mine if work.landing.state in ("waiting", "asks")]
     if not mine:
@@ -67,7 +67,7 @@ def watch_pull_requests(
 
 
 def _forge(home: Home, land: LandRepository, line: RemoteLine) -> Forge | str:
-    """The forge of a branch; a text for a person where fleet cannot connect to it."""
+    """The forge of a branch; a text for a person where fleet cannot connect."""
     try:
         settings = forge_settings(config.load(home.config), land.repo.root)
         return connect(line.upstream.url, *settings, land.own)

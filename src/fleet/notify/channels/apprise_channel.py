@@ -1,4 +1,4 @@
-"""Any service that apprise knows, by its address; one way."""
+"""Any service that apprise knows, by address; one way."""
 
 from typing import Any
 

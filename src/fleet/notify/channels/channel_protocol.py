@@ -8,7 +8,7 @@ from fleet.control.notify.telling_rules import Notification
 
 
 class Sent(Struct, frozen=True):
-    """The channel has the message; `remote` is what the channel calls it."""
+    """The channel has the message; `remote` is the channel's name for the message."""
 
     remote: str = ""
 
@@ -45,7 +45,7 @@ class Channel(Protocol):
         ...
 
     def end_question(self, remote: str, words: str) -> None:
-        """Say at a message that told a question what became of it; best effort."""
+        """Say at a message that told a question what became of the question; best effort."""
         ...
 
 

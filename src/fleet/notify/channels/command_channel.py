@@ -1,4 +1,4 @@
-"""A program of the person's own, which gets each message as JSON on its standard input."""
+"""A program of the person's own, which gets each message as JSON on standard input."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from fleet.notify.channels.channel_protocol import NotSent, Sent
 
 
 class CommandChannel:
-    """The program; its exit code says whether it took the message."""
+    """The program; the exit code says whether the message was taken."""
 
     def __init__(self, argv: Sequence[str]) -> None:
         self._argv = tuple(argv)
@@ -21,5 +21,5 @@ class CommandChannel:
         return NotSent(problem=problem) if problem else Sent()
 
     def end_question(self, remote: str, words: str) -> None:
-        """A program keeps its own account of what it was told."""
+        """Nothing: a program keeps account of what was told."""
         del remote, words

@@ -14,14 +14,14 @@ _LARGEST = 4 << 20
 
 
 class HttpAnswer(Struct, frozen=True):
-    """What a server answered; a status of 0: it did not, and `text` says why."""
+    """What a server answered; a status of 0: no answer, and `text` says why."""
 
     status: int
     text: str
 
     @property
     def value(self) -> dict[str, Any]:
-        """The answer as an object; empty if it is none."""
+        """The answer as an object; empty if the answer is none."""
         try:
             found = json.loads(self.text)
         except ValueError:

@@ -60,7 +60,7 @@ class NtfyChannel:
         return NotSent(problem=_problem(answer))
 
     def end_question(self, remote: str, words: str) -> None:
-        """Ntfy cannot change what was sent: the end is a message of its own."""
+        """Tell the end in a new message: ntfy cannot change what was sent."""
         del remote
         body = {"topic": self._topic.topic, "message": words[:_LONGEST], "priority": 2}
         ask(self._topic.url, body, timeout=_PATIENCE, headers=self._topic.headers)
@@ -93,7 +93,7 @@ class NtfyReader:
         return found, place
 
     def acknowledge(self, reply: PersonReply, words: str) -> None:
-        """The end of the question is told on the topic; a button has no voice of its own."""
+        """Nothing: the end of the question is told on the topic, since a button has no voice."""
         del reply, words
 
 

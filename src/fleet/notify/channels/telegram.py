@@ -1,4 +1,4 @@
-"""Telegram, by four methods of its bot interface: answers come by button, or as a reply.
+"""Telegram, by four methods of the bot interface: answers come by button, or as a reply.
 
 `getUpdates` needs no address that the world can reach, and takes one reader a token. A bot is found
 by anyone, so only the numeric ids of the settings are told, heard or answered.
@@ -78,7 +78,7 @@ class BotAnswer(Struct, frozen=True):
 
 
 class Bot:
-    """One bot, by its token."""
+    """One bot, by token."""
 
     def __init__(self, base_url: str, token: str) -> None:
         self._address = f"{base_url.rstrip('/')}/bot{token}"
@@ -96,7 +96,7 @@ class Bot:
         return msgspec.structs.replace(told, status=answer.status)
 
     def name(self) -> str:
-        """What people call the bot; empty if Telegram does not know it."""
+        """What people call the bot; empty if Telegram does not know the bot."""
         found = self.call("getMe").result
         return str(_get(found, "username", ""))
 

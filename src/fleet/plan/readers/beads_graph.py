@@ -48,7 +48,7 @@ class _PlanGraph(Struct):
 
 
 def read_beads_graph(spec: SpecText) -> Plan:
-    """A task for each node; edges that block are its order, and those of families its group."""
+    """A task for each node; edges that block are the order, and edges of families the groups."""
     file = spec.main
     data: dict[str, Any] = load_json(file)
     nodes, edges = array_lines(file.text, "nodes"), array_lines(file.text, "edges")

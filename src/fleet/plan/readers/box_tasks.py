@@ -38,7 +38,9 @@ _NAMED = re.compile(r"#?([A-Za-z]{1,4}-?\d+|\d+(?:\.\d+)*)")
 
 
 class Ordered(Struct, frozen=True, kw_only=True):
-    """A task and its place in an order: tasks of one stage that are parallel run together."""
+    """A task and the task's place in an order: tasks of one stage that are parallel
+    run together.
+    """
 
     key: str
     stage: object
@@ -63,7 +65,7 @@ def named_key(text: str, taken: Iterable[str]) -> str:
 
 
 def in_order(tasks: Sequence[Ordered]) -> dict[str, tuple[str, ...]]:
-    """What each task waits for: the tasks before it, or before the parallel ones around it."""
+    """What each task waits for: the tasks before, or before the parallel ones around."""
     waves: list[list[Ordered]] = []
     for task in tasks:
         last = waves[-1][-1] if waves else None
@@ -109,7 +111,7 @@ def _is_command(text: str) -> bool:
 
 
 def title_of(text: str) -> str:
-    """A title of one line: the text, or its first sentence, or its beginning."""
+    """A title of one line: the text, or the first sentence, or the beginning."""
     line = re.sub(r"\s+", " ", text.replace("**", "")).strip()
     if len(line) <= _LONGEST_TITLE:
         return line
@@ -120,14 +122,14 @@ def title_of(text: str) -> str:
 
 
 def body_of(box: CheckBox, text: str, source: str, *, context: Sequence[str] = ()) -> str:
-    """What the agent is told: the box's whole text, what stands below it, and where it is from."""
+    """What the agent is told: the box's whole text, what stands below, and the origin."""
     around = " / ".join(section.title for section in box.sections[-2:])
     origin = f"From {source}" + (f", “{around}”." if around else ".")
     return "\n\n".join(part for part in (text, box.notes, *context, origin) if part.strip())
 
 
 def with_groups(tasks: Sequence[PlannedTask], boxes: Sequence[CheckBox]) -> dict[str, str]:
-    """The parent of each task that has one: by its number (`2` of `2.1`), or by its indent."""
+    """The parent of each task that has one: by number (`2` of `2.1`), or by indent."""
     keys = {task.key for task in tasks}
     parents: dict[str, str] = {}
     above: list[tuple[int, str]] = []

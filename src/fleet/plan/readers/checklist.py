@@ -27,7 +27,7 @@ Context = Callable[[CheckBox], Sequence[str]]
 
 
 def read_checklist(spec: SpecText) -> Plan:
-    """A task for each box; a box with boxes below it is a group."""
+    """A task for each box; a box with boxes below is a group."""
     file = spec.main
     boxes = boxes_of(file.text)
     tasks = tasks_of(boxes, file.name)
@@ -37,7 +37,9 @@ def read_checklist(spec: SpecText) -> Plan:
 
 
 def _named(task: PlannedTask, known: set[str]) -> tuple[str, ...]:
-    """The keys that its first line names. In prose, `after 2 days` is no key: only known ones."""
+    """The keys that the first line of a task names. In prose, `after 2 days` is no key: only known
+    ones. In prose, `after 2 days` is no key: only known ones.
+    """
     named = named_dependencies(task.body.partition("\n")[0])
     return tuple(key for key in named if key in known and key != task.key)
 

@@ -24,7 +24,7 @@ _CRITERION = re.compile(r"^\s*(\d+(?:\.\d+)?)[.)]?\s+(.*(?:\n(?!\s*\d+[.)]\s).+)
 
 
 def read_kiro(spec: SpecText) -> Plan:
-    """A task for each box; a box with numbers below its own is a group."""
+    """A task for each box; a box with numbers below is a group."""
     file = spec.main
     requirements = criteria(spec.document("requirements.md"))
     boxes = boxes_of(file.text)

@@ -1,4 +1,4 @@
-"""Check boxes in Markdown, each with what stands below it and the sections around it. Pure.
+"""Check boxes in Markdown, each with what stands below and the sections around. Pure.
 
 Boxes in code, in comments and in quotations are examples, and no tasks.
 """
@@ -21,7 +21,7 @@ _DONE = frozenset("xX✓✔")
 
 
 class Section(Struct, frozen=True, kw_only=True):
-    """A heading, and the prose below it up to the next heading."""
+    """A heading, and the prose up to the next heading."""
 
     level: int
     title: str
@@ -86,7 +86,7 @@ class _Reading:
         self.sections.append((level, title, number, []))
 
     def _below(self, line: str) -> None:
-        """A line of the last box, if it is indented below it or follows without a gap."""
+        """Add a line to the last box, if indented below the box or following without a gap."""
         last = self.boxes[-1] if self.boxes else None
         if last is not None and last[3] == self.open_sections:
             indent = len(line) - len(line.lstrip())
@@ -99,7 +99,7 @@ class _Reading:
 
 
 def boxes_of(text: str) -> list[CheckBox]:
-    """Every box of a text, in its order."""
+    """Every box of a text, in order."""
     reading = _Reading()
     for number, line in enumerate(_uncommented(text).splitlines(), start=1):
         reading.take(number, line)
@@ -122,7 +122,7 @@ def boxes_of(text: str) -> list[CheckBox]:
 
 
 def unwrapped(box: CheckBox) -> CheckBox:
-    """A box with the words of a line that was wrapped as its own, and not as notes below it."""
+    """A box with the words of a wrapped line as text, and not as notes below."""
     lines = box.notes.splitlines()
     count = next((at for at, line in enumerate(lines) if not _WRAPPED.match(line)), len(lines))
     words = (box.text, *(line.strip() for line in lines[:count]))
@@ -130,7 +130,7 @@ def unwrapped(box: CheckBox) -> CheckBox:
 
 
 def sections_of(text: str) -> Iterator[Section]:
-    """Every heading of a text with its prose."""
+    """Every heading of a text with the prose below."""
     found: list[tuple[int, str, int, list[str]]] = []
     fence = ""
     for number, line in enumerate(_uncommented(text).splitlines(), start=1):

@@ -1,4 +1,4 @@
-"""`fleet.plan/1` itself, as TOML or JSON. Pure."""
+"""`fleet.plan/1`, fleet's own format, as TOML or JSON. Pure."""
 
 import json
 import re
@@ -46,7 +46,7 @@ def place_of(name: str, lines: list[int], number: int) -> str:
 
 
 def _placed(file: SpecFile, message: str, lines: list[int]) -> str:
-    """An error of conversion with the line of its task, or of its key, behind the file's name."""
+    """An error of conversion with the line of the task, or of the key, behind the file's name."""
     if entry := _ENTRY.search(message):
         return f"{place_of(file.name, lines, int(entry[1]))}: {message}"
     key = _FIELD.search(message)
@@ -54,7 +54,9 @@ def _placed(file: SpecFile, message: str, lines: list[int]) -> str:
 
 
 def _key_place(file: SpecFile, key: str) -> str:
-    """`plan.toml:3`: the first line that begins with a key of the plan, or with its table."""
+    """`plan.toml:3`: the first line that begins with a key of the plan, or with
+    that key's table.
+    """
     begins = re.compile(rf'^[\s{{,\[]*"?{re.escape(key)}"?\s*[\].=:]')
     lines = enumerate(file.text.splitlines(), start=1)
     found = next((number for number, line in lines if begins.match(line)), None)

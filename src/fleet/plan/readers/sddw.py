@@ -16,7 +16,7 @@ _BOX = re.compile(r"^\s*[-*+]\s+\[(.)\]", re.MULTILINE)
 
 
 def read_sddw(spec: SpecText) -> Plan:
-    """A task for each file; its whole text is what the agent is told."""
+    """A task for each file; the whole text is what the agent is told."""
     requirements = spec.document("requirements.md")
     return Plan(
         title=spec.title,

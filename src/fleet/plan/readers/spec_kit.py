@@ -67,6 +67,6 @@ def _task(box: CheckBox, name: str, read: str) -> tuple[PlannedTask, Sequence[st
 
 
 def _after(task: PlannedTask, before: Sequence[str]) -> tuple[str, ...]:
-    """What stands before it, and what its own words name."""
+    """What stands before a task, and what the task's own words name."""
     named = named_dependencies(task.body.partition("\n")[0])
     return tuple(dict.fromkeys((*before, *(key for key in named if key.startswith("T")))))

@@ -52,7 +52,7 @@ def read_task_master(spec: SpecText) -> Plan:
 
 
 def _rows(data: dict[str, Any], spec: SpecText) -> tuple[object, tuple[str, ...]]:
-    """The list of tasks, and the names that lead to it."""
+    """The list of tasks, and the names that lead there."""
     if isinstance(data.get("tasks"), list):
         return data["tasks"], ("tasks",)
     tags: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Adds tasks: everything that a task is stands in the one `bd create` that makes it.
+"""Adds tasks: everything that a task is stands in the one `bd create` that makes the task.
 
 So a task can never be claimed before its directory and its dependencies are known, even if
 fleet is killed the moment bd has committed. What bd only warns about is checked before and after.
@@ -47,7 +47,7 @@ class Additions:
             raise Refused(f"issue {draft.id} already exists")
 
     def _verified(self, task_id: str, draft: Draft, complaint: str) -> Task:
-        """The task with all its links, or no task at all."""
+        """The task with all links, or no task at all."""
         shown, there = self._tracker.show_with_links([task_id, *draft.blocks])
         wanted = {(task_id, kind, target) for kind, target in draft.depends_on}
         wanted |= {(waiting, "blocks", task_id) for waiting in draft.blocks}

@@ -1,4 +1,4 @@
-"""Whether bd's database in a home is the one that the home knows, by the id that bd gave it."""
+"""Whether bd's database in a home is the one that the home knows, by the id from bd."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def refuse_wrong(home: Path) -> None:
 
 
 def project_id(folder: Path) -> str:
-    """The id that bd gave to the database in a folder; empty if it has none."""
+    """The id that bd gave to the database in a folder; empty if there is none."""
     try:
         data = read_bounded(folder / "metadata.json", 1 << 20)
         about = msgspec.json.decode(data or b"{}", type=dict[str, object])

@@ -22,7 +22,7 @@ _ROUNDS = 3
 
 
 class Claimable(Struct, frozen=True, kw_only=True):
-    """An issue that may be claimed; `abandoned` if it is in progress under a lease that ran out."""
+    """An issue that may be claimed; `abandoned`: in progress under a lease that ran out."""
 
     issue: Task
     abandoned: bool = False
@@ -145,7 +145,7 @@ def _is_abandoned(issue: Task, entry: LedgerEntry | None, owner: str, now: datet
 
 
 def with_entry(task: Task, entry: LedgerEntry | None) -> Task:
-    """The task with what the ledger knows of its lease."""
+    """The task with what the ledger knows of the lease."""
     if entry is None:
         return task
     return structs.replace(

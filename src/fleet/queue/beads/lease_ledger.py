@@ -51,7 +51,7 @@ class LedgerEntry(Struct, frozen=True, kw_only=True):
 
 
 class Ledger:
-    """Small steps, each durable once it returns; threads may share it."""
+    """The ledger in small steps, each durable once the call returns; threads may share a ledger."""
 
     def __init__(self, home: Path, *, clock: Clock, may_make: bool = False) -> None:
         self.now = clock
@@ -103,7 +103,7 @@ class Ledger:
         self._rows("added", id=task_id)
 
     def take(self, task_id: str, owner: str, *, holder: str, ttl: timedelta) -> LedgerEntry | None:
-        """Lease a task under a new fence; None if another lease or its `not_before` stands."""
+        """Lease a task under a new fence; None if another lease or a `not_before` stands."""
         now = self.now()
         values = {"until": to_micros(now + ttl), "now": to_micros(now)}
         if not self._rows("take", id=task_id, owner=owner, holder=holder, **values):
@@ -111,11 +111,11 @@ class Ledger:
         return self.entry(task_id)
 
     def verified(self, entry: LedgerEntry) -> None:
-        """Note that bd names the owner as assignee: we read it there."""
+        """Note that bd was seen to name the owner as assignee."""
         self._rows("verified", **_ours(entry))
 
     def renew(self, task_id: str, owner: str, fence: int, ttl: timedelta) -> datetime | None:
-        """The lease's new end; None if it is no longer held under this fence."""
+        """The lease's new end; None if the lease is no longer held under this fence."""
         now = self.now()
         until = now + ttl
         values = {"until": to_micros(until), "now": to_micros(now)}

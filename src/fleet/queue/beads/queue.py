@@ -62,7 +62,7 @@ def open_beads(
 
 
 class BeadsQueue:
-    """Threads may share it."""
+    """The queue in beads; threads may share one."""
 
     def __init__(self, client: Client, ledger: Ledger) -> None:
         self.tracker = Tracker(client)
@@ -164,7 +164,9 @@ class BeadsQueue:
         return with_entry(issue, entry)
 
     def _unchanged(self, task: Task) -> tuple[LedgerEntry, Task]:
-        """What ledger and bd hold of a task that is as it was read. The caller has the lock."""
+        """What ledger and bd hold of a task that is unchanged since it was read. The caller has the
+        lock.
+        """
         entry = self.ledger.entry(task.id)
         issue = self.tracker.show([task.id]).get(task.id)
         if issue is None:

@@ -17,7 +17,7 @@ _TRIES: Final = 2
 
 
 class _Due(NamedTuple):
-    """A lease to be ended, and what the ledger holds of it."""
+    """A lease to be ended, and the ledger's entry."""
 
     lease: Lease
     settlement: Settlement
@@ -140,7 +140,7 @@ class Settlements:
     def write(
         self, task_id: str, actor: str, settlement: Settlement, *, tries: int = _TRIES
     ) -> Task:
-        """Write until bd shows it. bd has been seen to lose a write that it had confirmed."""
+        """Write until bd shows the new status."""
         for _ in range(tries):
             self._write(task_id, actor, settlement)
             shown = self._tracker.show([task_id]).get(task_id)
@@ -172,7 +172,7 @@ def _has_status(issue: Task, settlement: Settlement) -> bool:
 
 
 def _is_done(issue: Task, settlement: Settlement) -> bool:
-    """Did an earlier try, cut short, already do all of it?"""
+    """Did an earlier try, cut short, already do everything?"""
     match settlement:
         case Closed(reason=reason):
             return issue.status == "closed" and issue.close_reason == fitting(reason)

@@ -1,4 +1,4 @@
-"""One writer at a time among all fleet processes of a home: a lock file that dies with its holder.
+"""One writer at a time among all fleet processes of a home: a lock file that dies with the holder.
 
 bd has locks of its own, but its processes wait for them without end and pile up.
 """
@@ -26,7 +26,9 @@ class WriteLock:
 
     @contextmanager
     def held(self) -> Generator[None]:
-        """Hold the lock; QueueBusy if another holds it for longer than our patience."""
+        """Hold the lock; QueueBusy if another process holds the lock for longer
+        than our patience.
+        """
         fd = self._open()
         try:
             self._acquire(fd)

@@ -22,7 +22,7 @@ class Database(Protocol):
         ...
 
     def rows(self, sql: str, values: Mapping[str, Any] | None = None) -> list[Row]:
-        """Run one statement and fetch what it returns."""
+        """Run one statement and fetch the returned rows."""
         ...
 
     def writing(self) -> AbstractContextManager[None]:

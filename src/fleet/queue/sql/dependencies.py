@@ -17,7 +17,7 @@ Direction = Literal["down", "up"]
 
 
 class Node(Struct, frozen=True, kw_only=True):
-    """One task of a tree, and the edge that led to it."""
+    """One task of a tree, and the edge that led there."""
 
     task: Task
     depth: int = 0
@@ -26,7 +26,7 @@ class Node(Struct, frozen=True, kw_only=True):
 
 
 class Epic(Struct, frozen=True, kw_only=True):
-    """An open epic and how far its children are."""
+    """An open epic and how far the children are."""
 
     task: Task
     children: int
@@ -90,7 +90,9 @@ def _refuse_nonsense(edge: Dependency) -> None:
 
 
 def _refuse_own_family(queue: "SqlQueue", edge: Dependency) -> None:
-    """A parent closes after its children, and they wait for what it waits for."""
+    """Refuse an edge between a task and an ancestor: a parent closes after the children, and the
+    children wait for what the parent waits for.
+    """
     waiting, target = edge.task_id, edge.depends_on_id
     if edge.type not in BLOCKING:
         return

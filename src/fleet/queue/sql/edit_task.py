@@ -90,7 +90,7 @@ def close(
     force: bool = False,
     session: str = "",
 ) -> Task:
-    """Close one task; one that is closed already stays as it is."""
+    """Close one task; a closed one stays unchanged."""
     change = Change(status="closed", fields={"close_reason": reason}, session=session, force=True)
     with queue.db.writing():
         task = take(queue, task_id)
@@ -102,7 +102,7 @@ def close(
 
 
 def reopen(queue: SqlQueue, task_id: str, *, reason: str, actor: str) -> Edit:
-    """Open a closed task again; any other stays as it is. The reason is kept as a comment."""
+    """Open a closed task again; any other stays unchanged. The reason is kept as a comment."""
     with queue.db.writing():
         before = take(queue, task_id)
         if before.status != "closed":
@@ -156,7 +156,7 @@ def _check_guards(task: Task, change: Change) -> None:
 
 
 def _check_holder(task: Task, change: Change, actor: str) -> None:
-    """Work in progress is reassigned only by its holder, or by force."""
+    """Refuse to reassign work in progress, unless the holder asks, or by force."""
     holder = task.assignee
     if change.assignee is None or change.force or task.status != "in_progress" or not holder:
         return

@@ -24,7 +24,7 @@ def load(file: str, **dialect: str) -> Mapping[str, str]:
 
 
 def _expanded(text: str, named: Mapping[str, str]) -> str:
-    """The text with each `{name}` replaced by what it stands for."""
+    """The text with each `{name}` replaced by the named text."""
     before, found, rest = text.partition("{")
     if not found:
         return text

@@ -75,13 +75,15 @@ class SqlQueue:
             return self.get(task_id)
 
     def insert(self, task: Task) -> None:
-        """Write a whole task as it is; inside the caller's transaction."""
+        """Write a whole task unchanged; inside the caller's transaction."""
         self.db.rows(self.sql["insert_task"], to_columns(task))
         for label in task.labels:
             self.db.rows(self.sql["insert_label"], {"id": task.id, "label": label})
 
     def depend(self, edge: Dependency) -> bool:
-        """Add one dependency edge, or say that it is there already; in the caller's transaction."""
+        """Add one dependency edge; False: the edge was there already. In the
+        caller's transaction.
+        """
         return dependencies.depend(self, edge)
 
     def claim(
@@ -152,7 +154,9 @@ class SqlQueue:
         return None if self.db.rows(self.sql["settle"], values) else self._lost(lease)
 
     def _decline(self, lease: Lease, values: dict[str, object]) -> LeaseLost | None:
-        """Release a task that this host cannot run, so that it does not see the task again."""
+        """Release a task that this host cannot run, so that the host does not see
+        the task again.
+        """
         with self.db.writing():
             if not self.db.rows(self.sql["settle"], values):
                 return self._lost(lease)
@@ -316,7 +320,7 @@ class SqlQueue:
         return bool(self.db.rows(self.sql["exists"], {"id": task_id}))
 
     def new_id(self, draft: Draft, now: datetime) -> str:
-        """A free id for a draft; inside the transaction that uses it."""
+        """A free id for a draft; inside the transaction that uses the id."""
         self.db.rows(self.sql["lock_graph"])  # two machines must not take one id
         if draft.id is not None:
             if self.exists(check_id(draft.id)):

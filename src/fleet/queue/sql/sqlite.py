@@ -140,8 +140,8 @@ class Sqlite:
         return next((str(row[0]) for row in self.rows(_ID)), "")
 
     def check_files(self) -> None:
-        """Raise WrongQueue if the files behind the connection are not those at the path any more:
-        what is written would be lost, and other processes would not see it.
+        """Raise WrongQueue if other files than those of the connection are at the path now: what is
+        written would be lost, and other processes would not see it.
         """
         if self._files is None:
             return
@@ -212,7 +212,7 @@ class Sqlite:
             copy_to(self.path.with_name(f"{self.path.name}.v{have}.backup"), source)
 
     def copied(self, copy: Callable[[Any], T]) -> T:
-        """Have the connection copied: it sees its file even when that has no name any more."""
+        """Have the connection copied, which sees the file even without a name."""
         with translated(self.path):
             return copy(self._connection)
 

@@ -19,12 +19,12 @@ def take(queue: SqlQueue, task_id: str) -> Task:
 
 
 def save(queue: SqlQueue, task: Task) -> None:
-    """Write a task's own row; inside the caller's transaction, which took it."""
+    """Write a task's own row; inside the caller's transaction, which took the row."""
     queue.db.rows(queue.more("edit_task.sql")["save"], to_columns(task))
 
 
 def in_status(task: Task, status: Status, now: datetime) -> Task:
-    """The task in another status, with the moments and the claim that belong to it."""
+    """The task in another status, with the moments and the claim that go with that status."""
     if status == task.status:
         return task
     if task.status == "closed":

@@ -50,7 +50,7 @@ class AskedQuestion(Struct, frozen=True, kw_only=True):
 
     @property
     def block(self) -> str:
-        """The question with its options, as agents write one into Q&A.md themselves."""
+        """The question with options, as agents write one into Q&A.md."""
         head, *rest = self.question.splitlines()
         lines = [f"## Q: {head}", *rest]
         lines += ["", *(f"{n}. {option}" for n, option in enumerate(self.options, 1))]
@@ -102,7 +102,7 @@ def open_question(task_dir: Path) -> AskedQuestion | None:
 
 
 def is_parked(task_dir: Path, run: int) -> bool:
-    """The agent of this run was told to end its turn for its last question."""
+    """The agent of this run was told to end the turn for the last question."""
     asked = last(task_dir)
     return asked is not None and asked.run == run and asked.parked_at is not None
 
@@ -117,8 +117,8 @@ def ask(
     default: str = "",
     name: str = "",
 ) -> tuple[AskedQuestion, bool]:
-    """Record a question durably; one that was asked before is that question, with the answer that
-    it has. And whether it is new; `name` is the id of a new one.
+    """Record a question durably, and return whether the question is new; one that was asked before
+    is that question, with any answer. `name` is the id of a new one.
 
     Raises Refused beyond the limit of a run, and OSError.
     """
@@ -143,7 +143,7 @@ def ask(
 
 
 def park(task_dir: Path, question_id: str, *, at: datetime) -> AskedQuestion:
-    """Note that the agent ends its turn; a question that has an answer stays as it is."""
+    """Note that the agent ends the turn; a question that has an answer stays unchanged."""
 
     def parked(asked: AskedQuestion) -> AskedQuestion:
         if asked.answer is not None or asked.parked_at is not None:

@@ -18,7 +18,7 @@ _HEADING = re.compile(r"^##\s*(Q|A)\b:?[ \t]*(.*)$", re.MULTILINE)
 
 
 def read(task_dir: Path) -> str:
-    """The text; empty if there is none, or a link or a pipe in its place."""
+    """The text; empty if there is none, or a link or a pipe in the file's place."""
     try:
         data = read_bounded(task_dir / FILE, LARGEST)
     except InvalidTask:
@@ -39,13 +39,13 @@ def add_block(task_dir: Path, block: str) -> None:
 
 
 def open_question(text: str) -> str:
-    """The last `## Q:` block, if no `## A:` block follows it. Pure."""
+    """The last `## Q:` block, if no `## A:` block follows. Pure."""
     kind, head, body = _last_block(text)
     return f"{head}\n\n{body}".strip() if kind == "Q" else ""
 
 
 def last_answer(text: str) -> str:
-    """The last `## A:` block without its heading, if no `## Q:` block follows it. Pure."""
+    """The last `## A:` block without the heading, if no `## Q:` block follows. Pure."""
     kind, _, body = _last_block(text)
     return body if kind == "A" else ""
 

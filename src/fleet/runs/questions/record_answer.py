@@ -1,4 +1,4 @@
-"""Writes a person's answer where the agent, and its next run, find it."""
+"""Writes a person's answer where the agent, and the task's next run, find the answer."""
 
 from datetime import datetime
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""The trace of a task: its ids, known before a run begins, and which runs were exported."""
+"""The trace of a task: ids, known before a run begins, and which runs were exported."""

@@ -1,4 +1,4 @@
-"""The ids of a task's trace and of its spans. Pure.
+"""The ids of a task's trace and spans. Pure.
 
 They follow from what the records say, so that they are known before a run begins, are the same
 after any kill, and a span that is sent twice is one span.
@@ -32,7 +32,7 @@ def part_span(run: RunId, part: str) -> str:
 
 
 def traceparent(run: RunId, created: datetime) -> str:
-    """What an agent is given, so that its own spans stand below its run's `agent` (W3C)."""
+    """What an agent is given, so that the agent's own spans stand below the run's `agent` (W3C)."""
     return f"00-{trace_id(run, created)}-{part_span(run, 'agent')}-01"
 
 

@@ -1,4 +1,4 @@
-"""Where a task's code comes from on hosts that lack its directory."""
+"""Where a task's code comes from on hosts that lack the task's directory."""
 
 from typing import Literal
 

@@ -10,7 +10,7 @@ HostState = Literal["up", "draining", "gone"]
 
 
 class Offer(Struct, frozen=True, kw_only=True):
-    """What a host brings to a claim: only a task that needs nothing else is given to it."""
+    """What a host brings to a claim: the host is given only tasks that need nothing else."""
 
     id: str
     name: str
@@ -76,7 +76,7 @@ class Host(Struct, frozen=True, kw_only=True):
 
 
 class Decline(Struct, frozen=True, kw_only=True):
-    """A host was given a task and found that it cannot run it."""
+    """A host was given a task that the host cannot run."""
 
     task_id: str
     host: str

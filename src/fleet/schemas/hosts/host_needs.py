@@ -1,4 +1,4 @@
-"""What a task needs of the host that runs it. Pure.
+"""What a task needs of a host. Pure.
 
 A task that needs nothing fits every host. Each need is a short text (`label:gpu`), and a host has a
 list of such texts: the task fits if all of its needs are in the list. So the queue can compare the
@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def needs_of(own: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a task needs of its host, by its settings as the queue holds them."""
+    """What a task needs of a host, by the settings in the queue."""
     found: list[str] = []
     host, made_on, coder = (_text(own.get(key)) for key in ("host", "made_on", "coder"))
     if host:
@@ -36,7 +36,7 @@ def needs_of(own: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def host_label(need: object) -> str:
-    """The label that a need asks of the host; empty: it asks for none."""
+    """The label that a need asks of the host; empty: none."""
     text = _text(need)
     return text.removeprefix(HOST_NEED) if text.startswith(HOST_NEED) else ""
 
@@ -58,7 +58,7 @@ def missing_needs(needs: tuple[str, ...], offer: Offer) -> tuple[str, ...]:
 
 
 def check_label(text: str) -> str:
-    """The text itself, if a host or a label can be called so. Raises BadInput."""
+    """The same text, if a host or a label can be called so. Raises BadInput."""
     if _NAME.fullmatch(text):
         return text
     raise BadInput(

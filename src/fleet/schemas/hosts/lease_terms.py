@@ -1,5 +1,5 @@
-"""How long a lease lasts, how often it is renewed, and when a run that could not be renewed must
-end. Pure.
+"""How long a lease lasts, how often a lease is renewed, and when a run that could not be renewed
+must end. Pure.
 
 On a queue that hosts share a lease that ran out is another host's. So the stop of a run begins so
 early that its agent is dead before the lease ends, even an agent that ignores SIGTERM. The keeper

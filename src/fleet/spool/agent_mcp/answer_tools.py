@@ -73,7 +73,7 @@ def _ask(data: bytes, asker: Asker) -> Served:
 
 
 def _park(data: bytes, asker: Asker) -> Served:
-    """Park a question, unless its answer came first."""
+    """Park a question, unless the answer came first."""
     asked = asked_json.park(asker.run.task_dir, read_park(data).id, at=_now())
     if asked.answer is not None:
         return Served(answer=Answer(out=asked.answer))

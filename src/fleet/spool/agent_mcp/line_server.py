@@ -30,7 +30,7 @@ Json = dict[str, object]
 
 
 class RpcError(Exception):
-    """What is wrong with a request, as JSON-RPC says it."""
+    """What is wrong with a request, in terms of JSON-RPC."""
 
     def __init__(self, code: int, message: str, data: "Json | None" = None) -> None:
         super().__init__(message)
@@ -72,7 +72,7 @@ def said(text: str, *, is_error: bool = False) -> Json:
 
 
 class _OpenCall:
-    """A call that waits, and how its client is told that it does."""
+    """A call that waits, and how the client is told so."""
 
     def __init__(self, waiting: PendingCall, message: Json, *, modern: bool) -> None:
         self.waiting, self.modern = waiting, modern
@@ -83,7 +83,7 @@ class _OpenCall:
 
 
 class LineServer:
-    """Serves one client until it closes its end."""
+    """Serves one client until the client closes the stream."""
 
     def __init__(self, tools: Tools, source: int = 0, target: int = 1) -> None:
         self._tools, self._source, self._target = tools, source, target
@@ -112,7 +112,9 @@ class LineServer:
             call.waiting.cancel()
 
     def _answer_last(self) -> None:
-        """A client like a pipe of the shell asks, closes its end, and still reads the answers."""
+        """Answer a client, like a pipe of the shell, that asks, closes the stream, and still reads
+        the answers.
+        """
         until = time.monotonic() + self._tools.last_seconds
         while self._open and time.monotonic() < until and self._look():
             time.sleep(_SHORTEST_PAUSE)
@@ -190,7 +192,7 @@ class LineServer:
             call.waiting.cancel()
 
     def _result(self, method: str, message: Json) -> "Json | None":
-        """The result of a request; None: it comes later."""
+        """The result of a request; None: the result comes later."""
         params = message.get("params")
         if params is not None and not _is(dict, params):
             raise RpcError(_BAD_PARAMS, "params is no object")
@@ -279,7 +281,7 @@ def _modern(params: Json) -> bool:
 
 
 def _marked(result: Json, tools: Tools, *, modern: bool, lasts: bool = False) -> Json:
-    """The result with what the stateless era wants of each; `lasts`: it may be kept."""
+    """The result with what the stateless era wants of each; `lasts`: the result may be kept."""
     if not modern:
         return result
     kept: Json = {"ttlMs": 3_600_000, "cacheScope": "private"} if lasts else {}

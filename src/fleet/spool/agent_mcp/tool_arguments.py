@@ -108,7 +108,7 @@ def check_proposals(in_run: int, in_tree: int, depth: int) -> None:
 
 
 def _read(data: bytes, kind: type[T]) -> T:
-    """What is null was left out, as models do it."""
+    """The arguments of a call; a null was left out, as models do."""
     try:
         given = msgspec.json.decode(data, type=dict[str, Any])
         return msgspec.convert({k: v for k, v in given.items() if v is not None}, kind)

@@ -1,4 +1,5 @@
-"""The MCP server of a run: `ask_human`, `report_progress` and `propose_task`, by its drop box.
+"""The MCP server of a run: `ask_human`, `report_progress` and `propose_task`, by the run's drop
+box.
 
 It knows nothing and decides nothing: each call is a request in the box, which the supervisor holds
 against the table. So the tools work inside of any sandbox, and a question outlives its asker.
@@ -94,7 +95,7 @@ class _Request(PendingCall):
         return None if answer is None else said(answer[1], is_error=answer[0] != 0)
 
     def take_back(self) -> bool:
-        """Take the request out of the box; False: it was taken up."""
+        """Take the request out of the box; False: the supervisor has taken the request up."""
         return client.remove(f"{self._place}.request")
 
 
@@ -154,7 +155,7 @@ class _Question(PendingCall):
         return given
 
     def _given(self) -> "Json | None":
-        """What a person answered, as it lies in the box."""
+        """What a person answered, from the box."""
         try:
             with open(f"{self._box}/{ANSWER.format(self._id)}", encoding="utf-8") as file:  # noqa: PTH123
                 return said(file.read())
@@ -209,7 +210,7 @@ class AgentTools(Tools):
 
 
 def run() -> None:
-    """Serve the agent of one run, by the box on the command line, until its CLI closes the line."""
+    """Serve the agent of one run, by the box on the command line, until the CLI closes the line."""
     try:
         LineServer(AgentTools(sys.argv[1])).serve()
     except KeyboardInterrupt:

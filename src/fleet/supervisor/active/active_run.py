@@ -1,4 +1,6 @@
-"""A run that the supervisor follows: its record, its keeper, and what it publishes about it."""
+"""A run that the supervisor follows: record, keeper, and what the supervisor
+publishes of the run.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -30,7 +32,7 @@ class Health(Struct):
 
 
 class ActiveRun(RunRecord):
-    """A run between its start and its settlement."""
+    """A run between start and settlement."""
 
     def __init__(
         self,
@@ -87,7 +89,7 @@ class ActiveRun(RunRecord):
 
     @property
     def context_window(self) -> int:
-        """Tokens that the agent's context holds, by its stream, or else by its coder."""
+        """Tokens that the agent's context holds, by the stream, or else by the coder."""
         return self.totals.tokens.context_window or self.coder.context_limit
 
 

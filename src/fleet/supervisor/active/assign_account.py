@@ -80,7 +80,7 @@ class AccountAssigner:
     def choose(
         self, config: Config, place: Place, task_id: str, last: Ending | None, now: datetime
     ) -> Go | Wait:
-        """The seat for a task, or until when it waits. Raises FleetError."""
+        """The seat for a task, or until when the task waits. Raises FleetError."""
         stages = candidates.stages_of(place, config, self._home.path)
         standings = self._standings(stages, task_id, now)
         session_on = last.account if last is not None else ""
@@ -158,7 +158,7 @@ class AccountAssigner:
         return credentials.variables(account, self._kind(account), self._env, answer=answer)
 
     def with_room(self, config: Config, names: Iterable[str], now: datetime) -> tuple[str, ...]:
-        """The accounts of these coders that would take a run now, each behind its coder."""
+        """The accounts of these coders that would take a run now, each behind the coder's name."""
         found: list[str] = []
         for coder in names:
             with suppress(FleetError):
@@ -201,7 +201,7 @@ class AccountAssigner:
         return choose(stages, self.accounts.states, standings, now)
 
     def has_other_seat(self, config: Config, place: Place, account: str) -> bool:
-        """Whether the task could run elsewhere than on this account with its first model."""
+        """Whether the task could run elsewhere than on this account with the first model."""
         with suppress(FleetError):
             stages = candidates.stages_of(place, config, self._home.path)
             seats = [seat for stage in stages for seat in stage]
@@ -236,7 +236,7 @@ class AccountAssigner:
             self.accounts.apply({account: ModelAnswered(run.task_id, slots, ends)}, now)
 
     def wrong_login(self, run: ActiveRun, config: Config) -> Failed | None:
-        """The outcome of a run whose agent uses another login than its account's."""
+        """The outcome of a run whose agent uses another login than that of the run's account."""
         source = run.totals.key_source
         if not source:
             return None
@@ -249,7 +249,7 @@ class AccountAssigner:
         return Failed(reason="wrong_account", detail=f"account {run.account}: {what}")
 
     def run_ended(self, run: ActiveRun, ending: Ending, seconds: float, now: datetime) -> bool:
-        """Record what the end of a run shows of its account. True: an account is full no more."""
+        """Record what the end of a run shows of the account. True: an account is full no more."""
         account = run.account
         if seconds > 0:
             self._typical += (seconds - self._typical) / 8

@@ -1,4 +1,4 @@
-"""The meter: what runs cost, as they run and once they are over, and what budgets say to it.
+"""The meter: what runs cost, as they run and once they are over, and what budgets say.
 
 The rules are in `budgets`, the books in `spending`; here is who asks them and what is done: a
 warning once, no start, or the end of a run.
@@ -190,7 +190,7 @@ class BudgetMeter:
         return self._payers[key]
 
     def _warn(self, status: BudgetStatus, today: str, runs: list[ActiveRun]) -> None:
-        """Log once a day that a budget is near, or that runs of unknown cost escape it."""
+        """Log once a day that a budget is near, or that runs of unknown cost escape the budget."""
         key = f"{status.scope}:{status.name}:{status.budget}"
         if status.near and self._spending.tell_once(today, f"near:{key}"):
             facts = {"scope": status.scope, "percent": status.percent, "why": str(status)}

@@ -111,7 +111,7 @@ class RunFollower:
                 pass
 
     def _note(self, run: ActiveRun, kind: str, facts: Mapping[str, object]) -> None:
-        """Write down what an agent asked of people or said of its progress."""
+        """Write down what an agent asked of people or reported as progress."""
         run.stream.note(kind, self._state.now(), **facts)
         if kind == "fleet_parked" and run.parked_at is None:
             run.parked_at = time.monotonic()
@@ -120,7 +120,7 @@ class RunFollower:
             self._state.log.say(kind.removeprefix("fleet_"), text, task_dir=run.run.task_dir)
 
     def read(self) -> None:
-        """Read what is new in the streams and in the drop boxes, and act on it."""
+        """Read what is new in the streams and in the drop boxes, and act on that."""
         self.spools.look()
         grown = {directory.parent.parent.name for directory in self._watch.changed(0)}
         for task_id in sorted(grown | self._unread):
@@ -256,7 +256,7 @@ def report_trips(log: Log, run: ActiveRun) -> None:
 
 
 def finishing(assignment: Assignment, run: ActiveRun, end: ProcessEnd) -> Finishing:
-    """The stage after the end of a run's processes, with the reason that fleet gave for it."""
+    """The stage after the end of a run's processes, with fleet's reason for that end."""
     match assignment.stage:
         case Stopping(stop_reason=reason, cut_off=cut_off):
             pass

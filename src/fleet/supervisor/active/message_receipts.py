@@ -1,4 +1,5 @@
-"""Notes among the events of a run which messages were left for its agent, and which it has read.
+"""Notes among the events of a run which messages were left for the agent, and which the agent has
+read.
 
 An agent takes a message through its CLI's hook, without the supervisor, which only sees the result.
 """

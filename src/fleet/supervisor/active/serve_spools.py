@@ -49,7 +49,7 @@ _UNCERTAIN = (
 
 
 class ServedBox(Struct, eq=False):
-    """The box of one run, and how far its requests are."""
+    """The drop box of one run, and how far the requests are."""
 
     box: DropBox
     asker: Asker
@@ -106,8 +106,8 @@ class SpoolServer:
         mask: Callable[[str], str] = str,
         note: Callable[[str, Mapping[str, object]], None] = lambda _kind, _facts: None,
     ) -> None:
-        """From now on serve the box of this run; `mask` makes its secrets unreadable, and `note` is
-        told what the agent asks of people and says of its progress.
+        """From now on serve the box of this run; `mask` makes the run's secrets unreadable, and
+        `note` is told what the agent asks of people and reports as progress.
         """
         if run in self._boxes:
             return
@@ -150,13 +150,13 @@ class SpoolServer:
             self._begin(run, self._boxes[run])
 
     def post(self, run: Run) -> None:
-        """Put messages that wait for the task's agent into the box of its run."""
+        """Put messages that wait for the task's agent into the box of the run."""
         if run in self._boxes:
             post_messages(run, self._boxes[run].box)
 
     def last_claim(self, run: Run, mark: str) -> AgentClaim | None:
-        """What the agent of a run that has ended claimed, once all that it left in its box is seen
-        to. None: that is under way; the caller asks again.
+        """What the agent of a run that has ended claimed, once all requests in the box are
+        answered. None: that is under way; the caller asks again.
         """
         served = self._boxes.get(run)
         if served is None:
@@ -170,7 +170,7 @@ class SpoolServer:
         return None if served.under_way else served.said
 
     def draining(self, run: Run) -> bool:
-        """What the agent left in its box is under way; the answer wakes the loop."""
+        """Requests that the agent left in the box are under way; their answer wakes the loop."""
         served = self._boxes.get(run)
         return served is not None and served.left is not None and bool(served.under_way)
 
@@ -252,7 +252,7 @@ class SpoolServer:
         self._log.say("agent_refused", text, task_dir=asker.run.task_dir, by=asker.name)
 
     def _tracker(self) -> SqlQueue:
-        """The queue of the tracker's thread, opened there when it is first needed."""
+        """The queue of the tracker's thread, opened there with the first use."""
         if self._queue is None:
             queue = open_queue(self._home.path, self._config())
             assert isinstance(queue, SqlQueue)
@@ -261,8 +261,8 @@ class SpoolServer:
 
 
 class _Seen(Struct, frozen=True):
-    """How far a request came without the queue: without an ruled it is nothing to answer, without
-    a result it waits for the tracker. `gone`: there is no request, or not yet.
+    """How far a request came without the queue. `ruled` is None: nothing to answer; `served` is
+    None: the request waits for the tracker; `gone`: there is no request, or not yet.
     """
 
     ruled: RuledRequest | None = None
@@ -271,7 +271,8 @@ class _Seen(Struct, frozen=True):
 
 
 def _see_to(box: DropBox, nonce: str, asker: Asker, *, reads: bool) -> _Seen:
-    """In a thread: read a request, hold it against the table, and carry out what takes no queue.
+    """In a thread: read a request, hold the request against the table, and carry out what takes no
+    queue.
 
     Without `reads` the agent is gone, and what only it wanted to see is left.
     """

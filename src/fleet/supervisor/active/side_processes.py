@@ -22,7 +22,9 @@ _THERE = 9
 
 
 class SideProcess:
-    """Starts `fleet <command> run`, and starts it again after a pause when it ends."""
+    """Starts `fleet <command> run`, and starts the command again after a pause when that process
+    ends.
+    """
 
     def __init__(
         self,
@@ -40,7 +42,7 @@ class SideProcess:
         self._pause = _PAUSE
 
     def when_due(self) -> None:
-        """Look after it; called once a tick."""
+        """Start, restart or end the process as the settings want; called once a tick."""
         now = time.monotonic()
         if self._process is not None:
             code = self._process.poll()
@@ -59,7 +61,7 @@ class SideProcess:
             self._start(now)
 
     def end(self) -> None:
-        """Have it end; it needs no grace, as all that it did is on the disk."""
+        """End the process; no grace is needed, as all that was done is on the disk."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
 
@@ -90,7 +92,7 @@ class SideProcess:
 
 
 def side_processes(state: SupervisorState) -> tuple[SideProcess, ...]:
-    """Those that a home may want."""
+    """The side processes that a home may want."""
     return (
         SideProcess(state, "notifier", "notify", lambda config: config.notify.is_on),
         SideProcess(state, "exporter", "otel", lambda config: config.otel.is_on),

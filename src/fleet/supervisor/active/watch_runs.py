@@ -66,7 +66,7 @@ class Watched(Struct, eq=False):
 
     @property
     def active(self) -> bool:
-        """The run goes its own way: its processes live, and fleet has not stopped it."""
+        """The run goes on undisturbed: the processes live, and fleet has not stopped them."""
         stage = self.assignment.stage
         return isinstance(stage, Active) and stage.run is self.run
 
@@ -113,8 +113,8 @@ class Watchdog:
             self._count(now)
 
     def check_output(self, assignment: Assignment) -> None:
-        """Stop a run that just printed something, if it floods or lacks what it needs; the next
-        tick would be too late.
+        """Stop a run that just printed something, if the run floods or lacks what it needs; the
+        next tick would be too late.
         """
         if not isinstance(assignment.stage, Active):
             return
@@ -326,7 +326,9 @@ class Watchdog:
         self._exceed(watched.assignment, run, passed)
 
     def _measure(self, watched: Watched) -> None:
-        """Processes that share memory seem to hold more than they do: count it to the page."""
+        """Count the memory of processes to the page: processes that share memory seem to hold more
+        than they do.
+        """
         if not watched.measuring:
             watched.measuring = True
             self._pool.submit(
@@ -342,7 +344,7 @@ class Watchdog:
             self._exceed(watched.assignment, watched.run, passed)
 
     def _exceed(self, assignment: Assignment, run: ActiveRun, passed: LimitExceeded | None) -> None:
-        """Stop a run that has passed a limit; None: it has passed none."""
+        """Stop a run that has passed a limit; None: no limit was passed."""
         if passed is None:
             return
         run.stream.note("fleet_limit", self._now(), limit=passed.limit, why=passed.detail)

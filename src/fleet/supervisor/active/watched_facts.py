@@ -25,7 +25,9 @@ def lacking(run: ActiveRun) -> tuple[str, ...]:
 
 
 def with_wait(call: OpenCall, run: ActiveRun) -> OpenCall:
-    """A question to a person has the time that the run's policy gives it."""
+    """The open call with a time limit: a question to a person has the time that the run's policy
+    gives.
+    """
     wait = run.policy.ask_wait
     if call.name != ASK_HUMAN or wait is None:
         return call
@@ -33,8 +35,8 @@ def with_wait(call: OpenCall, run: ActiveRun) -> OpenCall:
 
 
 def parked_for(run: ActiveRun, now: float, *, since: float) -> ParkedFor | None:
-    """The question that the agent was told to end its turn for, and for how long it goes on, at
-    most `since` that moment. An agent that has claimed something else is not told any more.
+    """The question that the agent was told to end the turn for, and for how long the agent goes on,
+    at most `since` that moment. An agent that has claimed something else is not told any more.
     """
     if run.parked_at is None:
         return None
@@ -46,7 +48,7 @@ def parked_for(run: ActiveRun, now: float, *, since: float) -> ParkedFor | None:
 
 
 def awaited(run: ActiveRun, now: datetime) -> AwaitedLimit | None:
-    """The vendor's limit that the agent waits for by itself; of several the longest."""
+    """The vendor's limit that the agent waits for unaided; of several the longest."""
     refused = run.totals.reason in ("rate_limit", "overloaded")
     waits = [
         AwaitedLimit(limit, (limit.resets_at - now).total_seconds())

@@ -1,4 +1,4 @@
-"""What this host tells the others with each beat, and what it hears of them.
+"""What this host tells the others with each beat, and hears of them.
 
 The loop puts in and takes out; the heartbeat's thread carries it to the queue and back.
 """
@@ -50,7 +50,7 @@ class Exchange:
         self.others = host_table.others_up(queue, host)
 
     def _carry_spends(self, queue: SqlQueue, host: str, today: str) -> None:
-        """Day budgets are for all hosts together: each tells the others what its runs spent."""
+        """Day budgets are for all hosts together: each tells the others what runs there spent."""
         if mine := list(self.spent):
             share_spends(queue, mine)
             for _ in mine:

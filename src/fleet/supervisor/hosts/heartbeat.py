@@ -1,4 +1,4 @@
-"""Says every few seconds that this host lives, and hears what people want of it.
+"""Says every few seconds that this host lives, and hears what people want of the host.
 
 A thread and a connection of their own: neither a mirror that is fetched for an hour nor a queue
 call that hangs may make the host look dead.
@@ -63,7 +63,7 @@ class Heartbeat:
 
     @property
     def offer(self) -> Offer:
-        """What the host has to offer to a task, as far as the queue knows it."""
+        """What the host has to offer to a task, as far as the queue knows."""
         return self.host.offer
 
     @property
@@ -83,7 +83,7 @@ class Heartbeat:
 
     @property
     def may_claim(self) -> bool:
-        """The host is registered, and is not to finish what it has."""
+        """The host is registered, and not draining."""
         return self.state == "up" and not self.outdated and not self.server.holds_off
 
     @property
@@ -100,7 +100,9 @@ class Heartbeat:
         return coder not in self.host.offer.coders
 
     def leave_to_others(self, url: str) -> bool:
-        """A repository did not answer: another host, if there is one, may reach it at once."""
+        """Leave a repository that did not answer to another host, if there is one: the other may
+        reach it at once.
+        """
         if not self.exchange.others:
             return False
         self.reach.miss(url)

@@ -1,4 +1,4 @@
-"""What this machine has to offer to the tasks of a queue that it shares."""
+"""What this machine has to offer to the tasks of a shared queue."""
 
 import platform
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ _MACHINE = Path("/etc/machine-id")
 
 
 def host_of(home: Home, config: Config) -> Host:
-    """The host as it is known at the start; its coders are looked for before the first beat."""
+    """The host as known at the start; coders are looked for before the first beat."""
     now = datetime.now(UTC)
     return Host(
         id=owner_file.read_or_make(home),
@@ -47,7 +47,7 @@ def labels_of(config: Config) -> tuple[str, ...]:
 
 
 def runnable_coders(home: Home) -> dict[str, str]:
-    """The version of each coder whose program is there; empty where it told none."""
+    """The version of each coder whose program is there; empty where the program told none."""
     here = installed_programs(home.path)
     return {
         name: " ".join(here.versions[name].version.split())[:80] if name in here.versions else ""

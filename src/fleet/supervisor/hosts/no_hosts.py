@@ -1,4 +1,4 @@
-"""Stands for the heartbeat of a supervisor that has its queue for itself."""
+"""Stands for the heartbeat of a supervisor whose queue is not shared."""
 
 from datetime import UTC, datetime
 

@@ -12,7 +12,9 @@ _LOOK_EVERY = 5.0
 
 
 class Reach:
-    """Kept by the loop; the offer of each claim follows from it."""
+    """What this host can have just now; kept by the loop, and the offer of each claim follows from
+    this.
+    """
 
     def __init__(self) -> None:
         self._missed: dict[str, float] = {}
@@ -22,14 +24,16 @@ class Reach:
 
     @property
     def is_due(self) -> bool:
-        """It is time to look at mirrors and accounts; true once for each look."""
+        """The time to look at mirrors and accounts has come; true once for each look."""
         if time.monotonic() < self._look_at:
             return False
         self._look_at = time.monotonic() + _LOOK_EVERY
         return True
 
     def miss(self, url: str) -> None:
-        """A repository did not answer: other hosts may reach it, and this one tries again later."""
+        """A repository did not answer: other hosts may reach it, and this host
+        tries again later.
+        """
         self._missed[url] = time.monotonic() + _MISSED
 
     @property

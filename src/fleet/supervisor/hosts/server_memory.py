@@ -1,4 +1,6 @@
-"""What this host knows of the queue's server, to tell it from a copy of an earlier state."""
+"""What this host knows of the queue's server, to tell the server from a copy of an
+earlier state.
+"""
 
 import threading
 from collections.abc import Callable
@@ -36,7 +38,9 @@ class ServerMemory:
         self._seen = server_copy.server_now(queue, self._id).seen
 
     def may_claim(self, queue: SqlQueue) -> bool:
-        """Tasks can be claimed on this connection: it leads to the server that this host knows."""
+        """Tasks can be claimed on this connection, which leads to the server that
+        this host knows.
+        """
         number = server_copy.connection_number(queue)
         if number != self._connection:
             self.check(queue)
@@ -44,7 +48,7 @@ class ServerMemory:
         return not self.holds_off
 
     def check(self, queue: SqlQueue) -> None:
-        """Compare the server with what is known of it; a copy has every host wait."""
+        """Compare the server with what is known; a copy has every host wait."""
         seen = self._seen  # before the question: the other thread may beat meanwhile
         found = server_copy.server_now(queue, self._id)
         why, until = _older(found, seen), found.claims_from
@@ -71,7 +75,7 @@ class ServerMemory:
 
 
 def _older(found: ServerNow, seen: datetime | None) -> str:
-    """Why the server is taken for a copy of an earlier state; empty: it is not. Pure.
+    """Why the server is taken for a copy of an earlier state; empty: no copy. Pure.
 
     `seen` is the last heartbeat that this host knows to have been acknowledged.
     """

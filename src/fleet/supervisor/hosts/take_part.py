@@ -1,4 +1,4 @@
-"""A supervisor as one of the hosts of a shared queue: what it tells the others, and hears."""
+"""A supervisor as one of the hosts of a shared queue: what hosts tell each other."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -22,7 +22,7 @@ def room(home: Home) -> bool:
 
 
 def set_aside(home: Home) -> None:
-    """Take the reserve, unless it is there or the disk is short by now."""
+    """Take the reserve, unless taken already or the disk is short by now."""
     path = home.path / FILE
     try:
         if path.exists() or not room(home):
@@ -43,7 +43,7 @@ def release(home: Home) -> None:
 
 
 def release_if_short(home: Home) -> None:
-    """Give it back if the disk has no room for another run."""
+    """Give the reserve back if the disk has no room for another run."""
     with suppress(OSError):
         if not room(home):
             release(home)

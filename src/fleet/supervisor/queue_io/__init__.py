@@ -1,1 +1,1 @@
-"""Everything that the supervisor asks of the queue, on a thread of its own."""
+"""Everything that the supervisor asks of the queue, on a separate thread."""

@@ -66,7 +66,7 @@ class ScheduleClock:
         self._state.pool.submit(job, lambda end: self._settle(schedule, task_id, end))
 
     def _settle(self, schedule: Schedule, task_id: str, end: CreateEnd) -> None:
-        """Have the schedule go on to its next moment, unless the queue did not answer."""
+        """Have the schedule go on to the next moment, unless the queue did not answer."""
         if end.passing:
             later = structs.replace(schedule, due=self._state.now() + _AGAIN)
             self._hold_back(schedule.name, later, end.problem)

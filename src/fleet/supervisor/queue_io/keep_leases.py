@@ -60,7 +60,7 @@ class LeaseKeeper:
                 self._lose(assignment, assignment.lease, why)
 
     def compare(self) -> None:
-        """Ask the queue which tasks this home holds, and stop those that it does not hold."""
+        """Ask the queue which tasks this home holds, and stop the others."""
         leases = [(each, each.lease) for each in self._assignments]
 
         def check(tasks: list[Task]) -> None:
@@ -84,7 +84,7 @@ class LeaseKeeper:
             self._tell_keeper(assignment)
 
     def _tell_keeper(self, assignment: Assignment) -> None:
-        """Have the keeper of a run know how long its lease lasts, also without a supervisor."""
+        """Have the keeper of a run know how long the lease lasts, also without a supervisor."""
         before, run = self._terms.keeper_stop_before, assignment.run
         if before is None or run is None or assignment.held_until is None:
             return
@@ -95,7 +95,7 @@ class LeaseKeeper:
             self._log.say("disk", text, task_dir=run.run.task_dir)
 
     def _lose(self, assignment: Assignment, lease: Lease, why: str) -> None:
-        """Stop a task in hand, unless it has another lease by now, or is ending anyway."""
+        """Stop a task in hand, unless the task has another lease by now, or is ending anyway."""
         known = self._assignments.get(assignment.task_id) is assignment
         if not known or assignment.lease.fence != lease.fence:
             return

@@ -1,4 +1,4 @@
-"""Closes the epics of a plan once its acceptance task is closed, by its run or by its landing.
+"""Closes the epics of a plan once the acceptance task is closed, by a run or by landing.
 
 A mark in `plan-ends` of the home is set before the queue is told of the acceptance task, and goes
 when its epics were seen to. So a supervisor that comes after a `kill -9` closes what is left.
@@ -21,7 +21,9 @@ FOLDER = "plan-ends"
 
 
 def mark_end(home: Home, task: Task) -> None:
-    """The task is about to be settled: its epics may have to be closed. Raises OSError."""
+    """Mark that the task is about to be settled, and that epics may have to be closed. Raises
+    OSError.
+    """
     if epics_closed_by(task):
         mark = _mark(home, task.id)
         mark.parent.mkdir(mode=0o700, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The copies that a supervisor makes of its queue: one a day beside the loop, and one at once of a
+"""The copies that a supervisor makes of the queue: one a day beside the loop, and one at once of a
 queue whose file vanished while the supervisor had it open.
 """
 
@@ -20,7 +20,9 @@ _LOOK = 600.0
 
 
 class QueueBackups:
-    """Copies of the SQLite file behind a home's queue; a PostgreSQL server has its own."""
+    """Copies of the SQLite file behind a home's queue; a PostgreSQL server has
+    backups elsewhere.
+    """
 
     def __init__(
         self, home: Path, queue: str, pool: WorkerPool, log: Log, now: Callable[[], datetime]

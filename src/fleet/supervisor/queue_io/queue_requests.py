@@ -78,7 +78,7 @@ class QueueRequests:
         self.thread.call(woken, then)
 
     def places(self, count: int, then: Callable[[tuple[tuple[str, str], ...]], None]) -> None:
-        """Some tasks that are not closed, each with the directory that the queue knows of it."""
+        """Some tasks that are not closed, each with the directory that the queue knows."""
         want = Filter(statuses=("open", "in_progress", "blocked", "deferred"), limit=count)
         self.thread.call(lambda queue: tuple((t.id, t.cwd or "") for t in queue.find(want)), then)
 
@@ -119,7 +119,7 @@ class QueueRequests:
         by_hand: Callable[[], bool],
         then: Callable[[Task | None], None],
     ) -> None:
-        """Open a task again that was closed past fleet while its run lived under this lease.
+        """Open a task again that was closed past fleet while the task's run lived under this lease.
 
         None: the task is not closed, or a person closed it, or it was changed since.
         """
@@ -139,7 +139,9 @@ class QueueRequests:
     def reopen_blocked(
         self, task_id: str, why: str, note: str, then: Callable[[Task | None], None]
     ) -> None:
-        """Put a task back that is blocked for this reason still; None: it is not, or is gone."""
+        """Put a task back that is still blocked for this reason; None: the task is
+        not, or is gone.
+        """
 
         def reopened(queue: Queue) -> Task | None:
             try:
@@ -158,7 +160,7 @@ class QueueRequests:
         self.thread.call(lambda queue: list(queue.find(want)), then)
 
     def requests(self, is_ours: Callable[[Request], bool], then: Callable[[Request], None]) -> None:
-        """Hand each request of a person to `then` once, if it is for this supervisor."""
+        """Hand each request of a person that is for this supervisor to `then`, once."""
         if self._reading_requests:
             return
         self._reading_requests = True

@@ -1,4 +1,4 @@
-"""The threads that speak to the queue: one calls it, the other waits for it to change.
+"""The threads that speak to the queue: one makes the calls, the other waits for a change.
 
 The loop never waits for a queue: each call is answered by a callback in the loop's own thread. A
 call that fails is made again, each at its own pace, and none is dropped. So a queue that fails
@@ -119,7 +119,7 @@ class QueueThread:
         *,
         owed: bool = False,
     ) -> None:
-        """Have `do` done in the queue's thread; `then` gets its result, in the loop's thread."""
+        """Have `do` done in the queue's thread; `then` gets the result, in the loop's thread."""
         self._send(QueueCall(do, then, owed))
 
     def deliver(self) -> None:
@@ -200,7 +200,7 @@ class QueueThread:
             queue.close()
 
     def _next(self, waiting: deque[QueueCall | None]) -> list[QueueCall] | None:
-        """The next call, with all settlements that wait right behind it; None: there is no more."""
+        """The next call, with all settlements that wait right behind; None: there is no more."""
         if not waiting:
             waiting.append(self._calls.get())
         with suppress(Empty):

@@ -106,7 +106,7 @@ def _bundle(*modules: ModuleType) -> bytes:
 
 
 def _bytecode(source: str) -> bytes:
-    """A program as this supervisor knows it, for all its runs.
+    """A program as this supervisor knows it, for all runs.
 
     Where bytecode is not written beside the source (a read-only installation, or Python told not
     to), every start would compile it anew; and an upgrade must not change it under our hands.
@@ -119,7 +119,9 @@ def _code(source: str) -> CodeType:
 
 
 def _stamp(path: str) -> Stamp | None:
-    """What tells a change of a file, or of what stands in its place; None: there is nothing."""
+    """What tells a change of a file, or of what stands in the file's place; None:
+    there is nothing.
+    """
     try:
         about = os.lstat(path)
     except OSError:
@@ -128,7 +130,7 @@ def _stamp(path: str) -> Stamp | None:
 
 
 def _put(target: Path, data: bytes) -> bool:
-    """Write a program, unless it is there. True: it had to be written."""
+    """Write a program, unless the same is there. True: it had to be written."""
     try:
         if read_bounded(target, _LARGEST) == data:
             return False

@@ -50,7 +50,7 @@ KEEPERS_SLACK = 2.0
 
 
 def placed(state: SupervisorState, task: Task) -> Place:
-    """Where a task runs and what it asks for. Raises FleetError."""
+    """Where a task runs and what the task asks for. Raises FleetError."""
     if compare_json.is_open(state.home, task.id):
         raise InvalidTask(f"it is being compared: fleet compare {task.id}")
     place = place_of(state.home, state.config, task, coder=state.coder)
@@ -142,7 +142,7 @@ def make_ready(
 
 
 def _begins_anew(home: Home, task_id: str) -> bool:
-    """The clone that the last run worked in was forgotten, and with it what its session knows."""
+    """The clone of the last run was forgotten, and with the clone what the session knows."""
     run = latest_run(home.task(task_id))
     spec = run.known_spec() if run is not None else None
     was_cloned = spec is not None and Path(spec.cwd).is_relative_to(home.clone(task_id).resolve())
@@ -150,13 +150,13 @@ def _begins_anew(home: Home, task_id: str) -> bool:
 
 
 def _ran_elsewhere(home: Home, task_id: str) -> bool:
-    """The last run was made on another host, and its session is there."""
+    """The last run was made on another host, and the session is there."""
     run = latest_run(home.task(task_id))
     return run is not None and bool(run.host)
 
 
 def _cut_off(resumed: Ending | None) -> tuple[str, ...] | None:
-    """The calls that were open when the session was cut off; None: its run ended by itself."""
+    """The calls that were open when the session was cut off; None: the run was not cut off."""
     if resumed is None:
         return ()
     by_itself = isinstance(resumed.outcome, Finished | NeedsHuman) and not resumed.cut_off
@@ -176,13 +176,13 @@ def _latest(task_dir: Path) -> int | None:
 
 
 def _is_back(home: Home, task_id: str) -> bool:
-    """The task's work could not land, and was sent back to its agent."""
+    """The task's work could not land, and was sent back to the agent."""
     landing = landing_json.believed(home, task_id)
     return landing is not None and landing.is_back
 
 
 def moved(home: Home, ready: Ready, workspace: Workspace) -> Ready:
-    """What a run needs, in the directory that was prepared for it. Raises FleetError."""
+    """What a run needs, in the directory that was prepared. Raises FleetError."""
     if workspace.sent_back:
         options = ready.coder.options
         words = f"{workspace.sent_back}\n\n{options.last_ending}".strip()
@@ -197,7 +197,7 @@ def moved(home: Home, ready: Ready, workspace: Workspace) -> Ready:
 def _session(
     state: SupervisorState, coder: Coder, last: Ending | None, seat: Seat, env: Mapping[str, str]
 ) -> tuple[tuple[Path, Path], ...] | None:
-    """What has to be copied for a session to go on with another account: its files, and where to.
+    """What has to be copied for a session to go on with another account: files, and where to.
 
     None: it cannot go on there.
     """
@@ -218,7 +218,7 @@ def _session(
 def launch(
     state: SupervisorState, assignment: Assignment, ready: Ready, programs: Path
 ) -> ActiveRun | None:
-    """Prepare the run's directory and start its keeper. A full disk is an OSError.
+    """Prepare the run's directory and start the keeper. A full disk is an OSError.
 
     None: the session that was to be carried on went before it could be copied. A run without a
     keeper is over as it begins.
@@ -300,7 +300,7 @@ def launch(
 
 
 def _hold(state: SupervisorState, assignment: Assignment, run: Run) -> bool:
-    """Have the keeper know how long the lease lasts, where it is one among several hosts."""
+    """Have the keeper know how long the lease lasts, on a queue of several hosts."""
     before, until = state.queue.terms.keeper_stop_before, assignment.held_until
     if before is None or until is None:
         return False
@@ -327,7 +327,7 @@ def _words(
 
 
 def _second_size(coder: Coder, env: Mapping[str, str]) -> int:
-    """The length of the record of a resumed session: its lines belong to earlier runs."""
+    """The length of the record of a resumed session, whose lines so far belong to earlier runs."""
     place = coder.second_stream(coder.options.resume, env) if coder.options.resume else None
     found = sorted(place[0].glob(place[1])) if place else []
     return found[0].stat().st_size if found else 0

@@ -1,4 +1,4 @@
-"""Where the clone of a task begins whose work is to land: at the line of its branch.
+"""Where the clone of a task begins whose work is to land: at the line of the branch.
 
 So a task finds what it waited for, and one that is opened again after its work has landed begins
 with what landed since.
@@ -20,8 +20,8 @@ _LIMIT = 30.0
 
 
 def line_for_clone(home: Home, task_id: str, cwd: str, rules: LandRules) -> str:
-    """The commit that the task's clone is to be made from; empty: the one that its directory
-    stands at, or the task has a clone. Raises FleetError.
+    """The commit that the task's clone is to be made from; empty: the commit of the task's
+    directory, or the task has a clone. Raises FleetError.
     """
     repo = repository.find(cwd)
     if repo is None or rules.mode == "off":

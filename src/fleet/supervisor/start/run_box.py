@@ -1,4 +1,4 @@
-"""The box of one run: what of the home, of the account and of the project its agent can reach."""
+"""The box of one run: what of the home, of the account and of the project the agent can reach."""
 
 import os
 import shutil
@@ -49,7 +49,7 @@ def box_run(
     policy: Policy,
     programs: Path,
 ) -> RunCommand:
-    """The same command in the box of its run. Raises FleetError."""
+    """The same command in the box of the run. Raises FleetError."""
     program = require_box()
     if shutil.which(command.argv[0], path=command.env.get("PATH")) is None:
         # It ends as outside of a box: no such program. This path can never lead to one.
@@ -98,8 +98,8 @@ def _named_hosts(coder: Coder, env: Mapping[str, str]) -> Iterator[str]:
 
 
 def _workspace(home: Home, run: Run, cwd: str) -> tuple[str, str]:
-    """Where the agent begins, and what it may write of its project: the task's own tree, or the
-    directory itself. A task without a directory works in its artifacts.
+    """Where the agent begins, and what the agent may write of the project: the task's own tree, or
+    the directory itself. A task without a directory works in its artifacts.
     """
     tree = home.worktrees / run.task_dir.name
     if _is_in(cwd, tree):
@@ -114,7 +114,7 @@ def _is_in(cwd: str, place: Path) -> bool:
 
 
 def _state_directory(coder: Coder, env: Mapping[str, str]) -> str:
-    """Where the CLI keeps its state for this account, made if it is not there; empty: not known."""
+    """Where the CLI keeps state for this account, made if missing; empty: not known."""
     user = env.get("HOME", "")
     path = "" if coder.state_variable == "HOME" else env.get(coder.state_variable, "")
     if not path and coder.state_folder:
@@ -125,8 +125,8 @@ def _state_directory(coder: Coder, env: Mapping[str, str]) -> str:
 
 
 def _guards(coder: Coder, state: str) -> Iterator[str]:
-    """What the CLI obeys in its state; each is made if it is not there, since a box can close only
-    what exists.
+    """The files of the CLI's state that the CLI obeys; each is made if missing, since a box can
+    close only what exists.
     """
     for name in coder.state_guards if state else ():
         path = Path(state, name)
@@ -139,7 +139,7 @@ def _guards(coder: Coder, state: str) -> Iterator[str]:
 
 
 def _private(coder: Coder, state: str) -> list[str]:
-    """Directories of the CLI's state that the box has for itself, made if they are not there."""
+    """Directories of the CLI's state that the box replaces by private ones, made if missing."""
     paths = [Path(state, name) for name in coder.state_private if state]
     for path in paths:
         path.mkdir(mode=0o700, exist_ok=True)
@@ -147,8 +147,8 @@ def _private(coder: Coder, state: str) -> list[str]:
 
 
 def _project(home: Home, run: Run, cwd: str) -> Repository | None:
-    """The project that a run works for: the one its clone was made from, or the one that its
-    directory is in.
+    """The project that a run works for: the one that was cloned, or the one around the run's
+    directory.
     """
     record = clone_record.read(home, run.task_dir.name)
     return repository.find(record.repository if record is not None else cwd)

@@ -1,4 +1,4 @@
-"""The clone of a task whose work could not land: the merge that its agent is to finish is begun.
+"""The clone of a task whose work could not land: the merge that the agent is to finish is begun.
 
 What is meant is written into `landing.json` before it is done, so that a supervisor which is killed
 in between is followed by one that does the same again; once the clone holds the merge it is the
@@ -30,7 +30,7 @@ _HUNKS = 12_000
 
 
 class SentBackClone(Struct, frozen=True, kw_only=True):
-    """The merge that the agent finds, and what it is told of it."""
+    """The merge that the agent finds, and what the agent is told about the merge."""
 
     merge: BegunMerge
     words: str
@@ -76,7 +76,7 @@ def _plan(home: Home, refs: TaskRefs, landing: Landing) -> BegunMerge:
 
 
 def _begun_again(home: Home, task_id: str) -> Landing:
-    """A person was asked, and opened the task again: its tries begin anew."""
+    """Count tries anew: a person was asked, and opened the task again."""
 
     def begun(landing: Landing) -> Landing | None:
         if not landing.is_back:
@@ -90,7 +90,7 @@ def _begun_again(home: Home, task_id: str) -> Landing:
 
 
 def _noted(home: Home, task_id: str, merge: BegunMerge) -> BegunMerge:
-    """Write down what is meant, or that it is done. Raises FleetError if it is not wanted."""
+    """Write down the merge that is planned, or was made. Raises FleetError if it is not wanted."""
 
     def noted(landing: Landing) -> Landing | None:
         if landing.state != "back":

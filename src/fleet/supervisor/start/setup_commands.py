@@ -20,7 +20,7 @@ _OFFLINE = (
 
 
 class SetupRun(Run, frozen=True):
-    """A directory for commands that belong to no run; of a run it has only the id."""
+    """A directory for commands that belong to no run; of a run there is only the id."""
 
     def spec(self) -> RunSpec:
         return RunSpec(id=self.path.parent.name, argv=(), cwd="")

@@ -1,4 +1,4 @@
-"""From a lease to its run: what the run needs is put together, its directory is made ready, its
+"""From a lease to a run: what the run needs is put together, the directory is made ready, the
 keeper is started. What keeps a run from beginning settles the lease.
 """
 
@@ -93,7 +93,7 @@ class RunStarter:
         return blocked(f"invalid: {why}. Once that is mended: fleet retry {assignment.task_id}")
 
     def begin(self, assignment: Assignment, task_dir: Path) -> None:
-        """Begin a run, or have its directory made ready first. Raises FleetError."""
+        """Begin a run, or have the directory made ready first. Raises FleetError."""
         task = assignment.lease.task
         if untrusted(self._state.home, task):
             there = f"{UNTRUSTED_THERE}: fleet trust {task.id}"
@@ -156,7 +156,7 @@ class RunStarter:
         self._state.pool.submit(partial(prepare, order, abandon), prepared)
 
     def _tell_no_clone(self, ready: Ready) -> None:
-        """Say once of a directory that its tasks have no clones of their own."""
+        """Say once of a directory that tasks there have no clones."""
         cwd = str(ready.task.cwd)
         if ready.policy.isolation == "clone" and cwd not in self._without_clones:
             self._without_clones.add(cwd)
@@ -197,7 +197,7 @@ class RunStarter:
         return NotHere(error.message, hint=error.hint)
 
     def _not_reached(self, assignment: Assignment, found: Unreached) -> None:
-        """The code cannot be had here for now: the task goes back, and is not blocked for it."""
+        """Give a task back whose code cannot be had here for now; the task is not blocked."""
         if found.full:
             self._state.backoff.begin(found.why)
         again = self._state.now() + (_SOON if found.soon else _UNREACHED)

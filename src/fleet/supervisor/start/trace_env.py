@@ -1,4 +1,4 @@
-"""What an agent has in its environment so that its own spans join the trace of its task."""
+"""The environment variables by which an agent's own spans join the trace of the task."""
 
 from urllib.parse import quote
 

@@ -1,4 +1,4 @@
-"""Where a run works: its directory with the state it is found in, or a clone of its own.
+"""Where a run works: the task's directory in the state that was found, or a clone.
 
 Asks git and runs the project's set-up commands, so it may take its time: beside the loop.
 """
@@ -73,7 +73,7 @@ class Workspace(Struct, frozen=True, kw_only=True):
 
 
 class Unprepared(Struct, frozen=True):
-    """The directory cannot be had: the task wants what is not there, or the machine refused it."""
+    """The directory cannot be had: the task wants what is not there, or the machine refused."""
 
     error: FleetError | OSError
 
@@ -101,8 +101,8 @@ def order_of(
     others: tuple[tuple[str, str], ...] = (),
     number: int = 1,
 ) -> Order | None:
-    """What there is to be prepared for a run in this directory; None: nothing, since no git
-    repository holds it. Starts nothing. `number` is the least that the run's can be.
+    """What there is to be prepared for a run in this directory; None: nothing, since the directory
+    is in no git repository. Starts nothing. `number` is the least that the run's can be.
     """
     if not elsewhere and not home.clone(task_id).exists():
         place = os.path.realpath(cwd)
@@ -225,7 +225,7 @@ def _inside(home: Home, task_id: str, record: CloneRecord, cwd: str) -> str:
 
 
 def _project(record: CloneRecord, path: str) -> str:
-    """The project's directory; one that holds more than the repository is not in it."""
+    """The project's directory; for one outside of the repository, the repository's top."""
     place = os.path.realpath(path)
     inside = place == record.repository or place.startswith(f"{record.repository}/")
     return place if inside else record.repository
@@ -246,7 +246,9 @@ def _recorded(order: Order, cwd: str, task_dir: Path, project: str = "") -> Base
 
 
 def _in_git(cwd: str) -> bool:
-    """A bare repository counts: the task is refused there, and does not work on its files."""
+    """Whether a directory is in a repository. A bare repository counts: the task is refused there,
+    and does not work on the repository's files.
+    """
     bare = all(os.path.exists(f"{cwd}/{name}") for name in ("HEAD", "objects", "refs"))  # noqa: PTH110
     return bare or repository.find(cwd) is not None
 

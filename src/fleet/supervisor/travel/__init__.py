@@ -1,1 +1,1 @@
-"""A supervisor on a queue that hosts share: what it takes over before a run and sends after one."""
+"""A supervisor on a queue that hosts share: what is taken over before a run and sent after one."""

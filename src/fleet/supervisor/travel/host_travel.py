@@ -1,5 +1,5 @@
-"""Brings what other hosts know of a task before its run begins, and sends what a run left before
-its task is settled.
+"""Brings what other hosts know of a task before the run begins, and sends what a run left before
+the task is settled.
 
 Beside the loop, on a connection of its own: neither a slow line nor a large file keeps leases from
 being renewed.
@@ -110,7 +110,9 @@ class HostTravel:
         return ()
 
     def arrive(self, task: Task) -> Arrived:
-        """Bring the files of the task's runs on other hosts, and messages that wait for it."""
+        """Bring the files of the task's runs on other hosts, and messages that wait
+        for the task.
+        """
         try:
             with self._shared() as shared:
                 if why := self._bound(shared, task):
@@ -226,7 +228,9 @@ class HostTravel:
 
 
 def is_message(request: Request) -> bool:
-    """A request with a message for the task's agent; without one its agent is interrupted. Pure."""
+    """The request has a message for the task's agent; without one the agent is
+    interrupted. Pure.
+    """
     return request.wish == "tell" and bool(request.text)
 
 
@@ -242,14 +246,14 @@ def hand_on(home: Home, request: Request) -> None:
 
 
 def _landing_of(home: Home, task_id: str, run: Run) -> Landing | None:
-    """The landing of work that this run verified; None: it verified none that is to land."""
+    """The landing of work that this run verified; None: no verified work that is to land."""
     landing = landing_json.believed(home, task_id)
     of_run = landing is not None and landing.run == run.number and landing.state == "verified"
     return landing if of_run else None
 
 
 def _leave_landing(home: Home, task_id: str, host: str) -> None:
-    """The host that made the task lands its work: nothing of it is for this host's lander."""
+    """The host that made the task lands the work: this host's lander has nothing to do."""
 
     def left(landing: Landing) -> Landing | None:
         return structs.replace(landing, host=host, at=datetime.now(UTC))
@@ -259,7 +263,7 @@ def _leave_landing(home: Home, task_id: str, host: str) -> None:
 
 
 def _naming(decision: Decision, pushed: ResultPushed, url: str) -> Decision:
-    """The same decision; a task that is closed with it says where its work is."""
+    """The same decision; the reason for closing a task says where the work is."""
     if not isinstance(decision.settlement, Closed):
         return decision
     where = f"its work: {pushed.commit[:12]}, {pushed.ref} of {url}"

@@ -23,7 +23,7 @@ _STDERR = "stderr"
 
 
 class LiveSender:
-    """A thread of its own that sleeps until a person may watch a run of this host."""
+    """A thread that sleeps until a person may watch a run of this host."""
 
     def __init__(
         self, config: Config, open_queue: Callable[[], Queue], living: Callable[[], list[Run]]

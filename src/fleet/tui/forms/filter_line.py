@@ -1,4 +1,4 @@
-"""The filter: one line at the bottom, applied while it is typed."""
+"""The filter: one line at the bottom, applied with each letter."""
 
 from collections.abc import Callable
 from typing import ClassVar

@@ -60,7 +60,7 @@ class NewTaskForm(Form[Mapping[str, object] | None]):
         self.query_one("#title", Input).focus()
 
     def on_input_submitted(self) -> None:
-        """Enter goes to the next field: no form is sent with what it came with."""
+        """Enter goes to the next field: no form is sent untouched."""
         self.focus_next()
 
     def action_create(self) -> None:

@@ -1,4 +1,4 @@
-"""`:` and Ctrl-K: every verb, found by a few letters, with the command line that it stands for."""
+"""`:` and Ctrl-K: every verb, found by a few letters, with the verb's command line."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -17,7 +17,7 @@ _SHOWN = 12
 
 
 class PaletteEntry(Struct, frozen=True):
-    """A verb that can be chosen: its name, the command line, and the action of fleet top."""
+    """A verb that can be chosen: name, command line, and the action of fleet top."""
 
     name: str
     line: str

@@ -1,1 +1,1 @@
-"""What the right side shows of one task, and how it is read bit by bit."""
+"""What the right side shows of one task, read bit by bit."""

@@ -1,4 +1,4 @@
-"""A task's diff: the list of files first, the rows of each when its place is in sight."""
+"""A task's diff: the list of files first, the rows of each once in sight."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -70,7 +70,7 @@ class DiffPane:
         self._parts[part.file.number] = part
 
     def turn(self, key: str) -> Callable[[Control], DiffPart] | None:
-        """Fold or unfold a file, or go on with a long one; returns what has to be read for it."""
+        """Fold or unfold a file, or go on with a long one; returns what has to be read."""
         number, place = place_of(key)
         if place.startswith("more:"):
             return self.ask_file(number, int(place.removeprefix("more:")))

@@ -37,7 +37,7 @@ class OtherViews:
         self._log: bytes | Unread | None = None
 
     def home_changed(self, view: str) -> None:
-        """Read what a view shows: it is in sight, and the home has changed."""
+        """Read what a view shows again, since the home has changed."""
         match view:
             case "timeline":
                 self._ask("timeline", _read_timeline, self._take_timeline)

@@ -1,4 +1,4 @@
-"""The task that the right side shows: which one, which tab, and what is read for it."""
+"""The task that the right side shows: which one, which tab, and what is read."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -38,7 +38,7 @@ class TaskDetail:
         self.before = False
 
     def choose(self, row: TaskRow | None) -> None:
-        """Show another task, or the same one anew if its row has changed."""
+        """Show another task, or the same one anew if the row has changed."""
         if row is None:
             self.task_id, self._row, self._whole = "", None, None
             return
@@ -99,7 +99,7 @@ class TaskDetail:
             stand("", pane.hit_words())
 
     def go_to_hit(self, step: int, stand: Callable[[str, str], None]) -> None:
-        """Go so many hits on; what stands there is read if it is not in memory."""
+        """Go so many hits on; what stands there is read if not in memory."""
         pane = self.transcript
         if not pane.hits:
             return
@@ -131,7 +131,7 @@ class TaskDetail:
         self._changed()
 
     def listing(self, width: int, at: datetime) -> Listing:
-        """What the tab shows, as far as it was read; ages are those at this moment."""
+        """What was read of the tab so far; ages are those at this moment."""
         if not self.task_id:
             return Listing([(("No task is chosen.", "dim"),)])
         if self.tab == "transcript":

@@ -66,7 +66,7 @@ class TranscriptPane:
         return lambda fleet: read_transcript(fleet, self.task_id, at=end, limit=_STEP)
 
     def take(self, found: Transcript | Unread) -> bool:
-        """Take in what was read; returns whether it stands before the rest."""
+        """Take in what was read; returns whether that stands before the rest."""
         if isinstance(found, Unread):
             self._problem = f"{found.message}. {found.hint}"
             return False

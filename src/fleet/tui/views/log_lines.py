@@ -20,7 +20,7 @@ class _LogLine(Struct):
 
 
 class DoneAct(Struct, frozen=True):
-    """An act of the person's: when, the command line that it stands for, and what came of it."""
+    """An act of the person's: moment, command line, and result."""
 
     at: datetime
     line: str
@@ -54,7 +54,7 @@ def _entry(at: datetime, text: str, width: int, now: datetime) -> Iterator[Line]
 
 
 def _act(each: DoneAct, width: int, now: datetime) -> Iterator[Line]:
-    """The command line that an act stands for, and what came of it."""
+    """The command line of an act, and the result."""
     yield ((_when(each.at, now), "dim"), (f"$ {said(each.line)}", "bold cyan"))
     yield from paragraph(each.words, width, "red" if each.refused else "cyan", _INDENT)
 

@@ -112,7 +112,7 @@ def _title_style(row: TaskRow) -> str:
 
 
 def mark_of(row: TaskRow) -> tuple[str, str]:
-    """A letter that tells how a task stands, for terminals without colours too, and its style."""
+    """A letter that tells how a task stands, for terminals without colours too, and a style."""
     match row.group:
         case "needs_you":
             return ("?", "bold magenta") if row.question else ("!", "bold red")
@@ -138,7 +138,7 @@ def _done_mark(row: TaskRow) -> tuple[str, str]:
 
 
 def detail_of(row: TaskRow, at: datetime, width: int) -> Line:
-    """What a row tells behind its title: its question, figures and last step, reason or verdict."""
+    """What a row tells behind the title: question, figures and last step, reason or verdict."""
     match row.group:
         case "needs_you":
             return ((_first(row.question or row.reason), "magenta" if row.question else "red"),)
@@ -187,7 +187,7 @@ def fullness(percent: float) -> str:
 
 
 def cost_words(spent: Spend) -> str:
-    """A cost in few letters; `~` where fleet worked it out, `$?` where it is not known."""
+    """A cost in few letters; `~` for fleet's estimate, `$?` where unknown."""
     if spent.usd:
         return f"{'~' if spent.estimated_usd else ''}{shown_usd(spent.usd)}"
     return "$?" if spent.unpriced else ""

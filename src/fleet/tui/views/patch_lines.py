@@ -1,4 +1,4 @@
-"""A diff as lines: each file with its figures, and below it its rows unless it is folded. Pure."""
+"""A diff as lines: each file with figures, and the rows below unless folded. Pure."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -48,12 +48,14 @@ def patch_listing(
 
 
 def key(file: FileOfDiff, place: str = "") -> str:
-    """What names a line of a diff: its file, and its place in there."""
+    """The name of a line of a diff: the file, and the place inside."""
     return f"{file.number}/{place}"
 
 
 def place_of(name: str) -> tuple[int, str]:
-    """The file that a line belongs to, and its place: `new:12`, `old:9`, `more:2000` or empty."""
+    """The file that a line belongs to, and the line's place: `new:12`, `old:9`, `more:2000` or
+    empty.
+    """
     number, _, place = name.partition("/")
     return (int(number), place) if number.isdecimal() else (-1, "")
 

@@ -25,7 +25,7 @@ def question_listing(now: Now, at: datetime, width: int) -> Listing:
 
 
 def question_page(row: TaskRow, width: int) -> list[Line]:
-    """The whole question, and what it is about."""
+    """The whole question, and what the question is about."""
     lines: list[Line] = [*paragraph(row.title, width, "bold"), EMPTY]
     lines += [*paragraph(row.question, width), EMPTY]
     if row.way_on:

@@ -1,4 +1,4 @@
-"""One task as lines: its receipt with what stands around it, its plan, its runs. Pure."""
+"""One task as lines: the receipt with what stands around it, the plan, the runs. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -39,7 +39,7 @@ def receipt_page(whole: WholeTask, width: int) -> list[Line]:
 
 
 def plan_page(whole: WholeTask, width: int) -> list[Line]:
-    """The agent's plan and what it found out."""
+    """The agent's plan and findings."""
     texts = whole.texts
     lines: list[Line] = []
     for name, text in (("PLAN", texts.plan), ("FOUND OUT", texts.knowledge)):
@@ -192,7 +192,7 @@ def _section(name: str) -> Sequence[Line]:
 
 
 def _markdown(line: Line) -> Line:
-    """Headings and check boxes of a plan stand out; nothing else of it is read."""
+    """Headings and check boxes of a plan stand out; nothing else is read."""
     text, style = line[-1]
     if text.startswith("#"):
         return (*line[:-1], (text, "bold"))

@@ -21,7 +21,7 @@ _INDENT, _MOST = 9, 400
 
 
 def key_of(entry: TranscriptEntry) -> str:
-    """What names an entry, whatever else is read of its file."""
+    """What names an entry, whatever else is read of the same file."""
     return f"{entry.at}.{entry.part}"
 
 
@@ -88,7 +88,7 @@ def _lines(entry: TranscriptEntry, width: int, *, is_open: bool) -> Iterator[Lin
 
 
 def _inside(entry: TranscriptEntry, width: int) -> Iterator[Line]:
-    """The input of a call, and what it gave back."""
+    """The input of a call, and the result."""
     parts = ((entry.text, "dim"), (entry.result, "red" if entry.failed else ""))
     for text, style in parts:
         rows = list(paragraph(text, width, style, _INDENT + 2))

@@ -84,7 +84,7 @@ def _total(usage: UsageView, width: int) -> Iterator[Line]:
 
 
 def _cost(spent: Spent) -> str:
-    """Known, estimated and unknown cost, each by itself."""
+    """Known, estimated and unknown cost, each apart."""
     parts = [
         f"{shown_usd(spent.cost_usd)} told" if spent.cost_usd else "",
         f"~{shown_usd(spent.estimated_usd)} estimated" if spent.estimated_usd else "",

@@ -1,1 +1,1 @@
-"""Calls of the real `bd`, and what it prints."""
+"""Calls of the real `bd`, and what `bd` prints."""

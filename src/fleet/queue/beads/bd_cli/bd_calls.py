@@ -1,4 +1,4 @@
-"""The few things that fleet asks of bd, each as one call with its flags. No lock, no ledger."""
+"""The few things that fleet asks of bd, each as one call with flags. No lock, no ledger."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -35,7 +35,7 @@ class Tracker:
         self.client = client
 
     def create(self, draft: Draft) -> tuple[Task, str]:
-        """The new issue, and what bd complained about while it made it."""
+        """The new issue, and bd's complaints about it."""
         variables = {"GIT_AUTHOR_EMAIL": draft.owner} if draft.owner else {}
         with TemporaryDirectory(prefix="fleet-") as scratch:
             verb, *args = create_args(draft, Path(scratch))
@@ -47,7 +47,7 @@ class Tracker:
         return _only(bd_output.payload(ended, verb)), bd_output.complaint(ended)
 
     def show(self, ids: Iterable[str]) -> dict[str, Task]:
-        """These tasks by their whole ids; an unknown one is missing from the answer."""
+        """These tasks by whole id; an unknown one is missing from the answer."""
         return self.show_with_links(ids)[0]
 
     def show_with_links(self, ids: Iterable[str]) -> tuple[dict[str, Task], set[Link]]:
@@ -119,7 +119,7 @@ class Tracker:
         self.client.ask(["close", f"--reason={reason}", "--", task_id], actor=owner)
 
     def put(self, task_id: str, owner: str, status: str, note: str) -> None:
-        """Set the status, free the task of its assignee, and add a note."""
+        """Set the status, clear the assignee, and add a note."""
         flags = [f"--status={status}", "--assignee="]
         if note:
             flags.append(f"--append-notes={note}")

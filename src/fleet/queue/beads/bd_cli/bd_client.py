@@ -59,8 +59,8 @@ def users_environment(home: Path, base: Mapping[str, str]) -> dict[str, str]:
 
 
 def _path_to_bd(home: Path, base: Mapping[str, str]) -> dict[str, str]:
-    """A PATH that leads to the real bd: an agent finds fleet's own `bd` first, which would call
-    itself for ever.
+    """A PATH that leads to the real bd: an agent finds fleet's own `bd` first, which would end in
+    an endless recursion.
     """
     own = os.path.realpath(home / AGENT_BIN)
     folders = base.get("PATH", os.defpath).split(os.pathsep)
@@ -69,13 +69,15 @@ def _path_to_bd(home: Path, base: Mapping[str, str]) -> dict[str, str]:
 
 
 def environment(home: Path, base: Mapping[str, str]) -> dict[str, str]:
-    """The environment of every call that fleet makes for itself."""
+    """The environment of every call of bd that fleet makes unasked."""
     kept = {name: value for name, value in base.items() if name not in _REMOVED}
     return users_environment(home, kept) | _FIXED
 
 
 def creators_environment(home: Path, base: Mapping[str, str]) -> dict[str, str]:
-    """A user's call whose answer fleet has to read: it is the user who asks, in fleet's format."""
+    """The environment of a user's call whose answer fleet has to read: the user asks, in fleet's
+    format.
+    """
     return users_environment(home, base) | _FIXED
 
 

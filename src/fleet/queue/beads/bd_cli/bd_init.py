@@ -28,7 +28,7 @@ def init_beads(
     bd: str = "bd",
     timeout: timedelta = TIMEOUT,
 ) -> bool:
-    """Make the database unless it is there; True if it was made now.
+    """Make the database unless there is one; True: made now.
 
     `force` asks bd again although there is one. Data is never thrown away: to start anew, a
     person removes the folder.
@@ -54,7 +54,7 @@ def init_beads(
 
 
 def _init(folder: Path, prefix: str, bd: str, timeout: timedelta) -> bool:
-    """True if bd made a database in this folder, False if it had one."""
+    """True if bd made a database in this folder, False if there was one."""
     client = Client(folder, bd=bd, timeout=timeout)
     known = client.call(["init", "--help"]).out.decode(errors="replace")
     flags = [flag for flag in _WANTED if re.search(rf"{flag}\b", known)]

@@ -89,7 +89,7 @@ def _task_of(row: dict[str, Any]) -> Task:
 
 
 def links_in(rows: Sequence[dict[str, Any]]) -> set[Link]:
-    """What the issues depend on; `show` and `list` tell it differently."""
+    """What the issues depend on; `show` and `list` have different fields for that."""
     return {
         (
             row["id"],
@@ -113,7 +113,9 @@ def settings_of(metadata: dict[str, Any]) -> Settings:
 
 
 def to_second(moment: datetime) -> datetime:
-    """As bd stores it: `create` prints more digits than any later call will."""
+    """The moment rounded to seconds, as bd stores moments: `create` prints more digits than any
+    later call.
+    """
     return (moment + timedelta(microseconds=500_000)).replace(microsecond=0)
 
 
@@ -172,7 +174,7 @@ def long_texts(draft: Draft, scratch: Path) -> list[str]:
 
 
 def _maybe_file(inline: str, by_file: str, text: str, file: Path) -> str:
-    """The text itself, or a file with it where it is too long or `-` would mean standard input."""
+    """The text inline, or in a file where too long, or where `-` would mean standard input."""
     if text != "-" and len(text) <= LONG:
         return inline + text
     file.write_text(text, encoding="utf-8")
@@ -185,7 +187,9 @@ def _edge(kind: str, target: str) -> str:
 
 
 def comma_separated(words: Sequence[str]) -> str:
-    """As bd's flag parser reads a list: CSV, so that a quote or comma in a word stays in it."""
+    """The words as CSV, which bd's flag parser reads a list as, so that a quote or comma stays in a
+    word.
+    """
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(words)
     return line.getvalue()

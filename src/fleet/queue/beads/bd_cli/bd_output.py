@@ -1,4 +1,4 @@
-"""Reads what `bd` printed: every JSON shape that its versions use, and its failures as our errors.
+"""Reads what `bd` printed: every JSON shape of all its versions, and failures as our errors.
 
 Pure. The exit code is a hint and the text is what people see, so both are kept.
 """
@@ -51,7 +51,7 @@ _MEANINGS: tuple[tuple[re.Pattern[str], type[FleetError]], ...] = tuple(
 
 
 def payload(ended: Exited, call: str) -> Any:
-    """What a call that went well answers with, out of whichever envelope it came in."""
+    """The answer of a successful call, out of any envelope."""
     try:
         return unwrapped(_decoded(ended.out))
     except ValueError as error:
@@ -63,7 +63,7 @@ def payload(ended: Exited, call: str) -> Any:
 
 
 def unwrapped(document: Any) -> Any:
-    """`{"data": …}` and `{"items": […]}` as what they hold; anything else as it is."""
+    """`{"data": …}` and `{"items": […]}` without the envelope; anything else unchanged."""
     if isinstance(document, dict):
         envelope = cast("dict[str, Any]", document)
         for key in ("data", "items"):
@@ -89,7 +89,7 @@ def failure(ended: Exited, call: str) -> FleetError:
 
 
 def complaint(ended: Exited) -> str:
-    """Why a call failed: the error object wherever it was printed, else the plain text."""
+    """Why a call failed: the error object on either stream, else the plain text."""
     reasons = _reasons(_tolerantly(ended.out))
     if not reasons:
         last = ended.err.strip().rpartition("\n")[2]
@@ -117,7 +117,7 @@ def _tolerantly(text: bytes) -> Any:
 
 
 def _decoded(text: bytes) -> Any:
-    """One JSON document; lines of talk before it are overlooked."""
+    """One JSON document; lines of talk above are overlooked."""
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:

@@ -25,7 +25,7 @@ def capture(
     limit: int = LIMIT,
     stdin: Stream = DEVNULL,
 ) -> Exited:
-    """Run bd to its end and keep what it printed. A server that bd started stays alive."""
+    """Run bd to the end and keep the output. A server that bd started stays alive."""
     result = call(
         argv, cwd=cwd, env=env, timeout=timeout, limit=limit, stdin=stdin, leave_children=True
     )

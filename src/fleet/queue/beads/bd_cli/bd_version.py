@@ -1,4 +1,4 @@
-"""Which `bd` this is, and whether its version is known to lose or damage data."""
+"""Which version of `bd` this is, and whether that version is known to lose or damage data."""
 
 import os
 import re
@@ -23,7 +23,7 @@ _KNOWN_BAD: Mapping[Version, str] = {
 
 
 def bd_version(bd: str = "bd", *, timeout: float = 10.0) -> Version | None:
-    """The version of a `bd`, None if it does not tell; raises QueueUnavailable without one."""
+    """The version of a `bd`, None if `bd` does not tell; raises QueueUnavailable without one."""
     ended = capture([bd, "version"], cwd=None, env=os.environ, timeout=timeout)
     if ended.code != 0:
         raise QueueUnavailable(f"{bd} version failed: {ended.err.strip()[-200:]}")

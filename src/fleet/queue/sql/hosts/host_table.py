@@ -29,7 +29,9 @@ class HostWork(Struct, frozen=True, kw_only=True):
 
 
 def register(queue: SqlQueue, host: Host, *, machine: str) -> HostState:
-    """Enter a host whose supervisor starts; its state. Raises Refused: another home has its id."""
+    """Enter a host whose supervisor starts; returns the host's state. Raises Refused: another home
+    has its id.
+    """
     with queue.db.writing():
         now = queue.db.now()
         values = _values(host) | {
@@ -54,9 +56,10 @@ def register(queue: SqlQueue, host: Host, *, machine: str) -> HostState:
 
 
 def beat(queue: SqlQueue, host: Host) -> HostState | None:
-    """Say that a host lives, and what it has; the state that people want of it. None: another
-    incarnation has its row, or a person removed it. Raises SchemaTooNew after that: a later fleet
-    has migrated the queue.
+    """Say that a host lives, and what the host has; returns the state that people want. None:
+    another incarnation has the row, or a person removed the host. None: another incarnation has its
+    row, or a person removed it. Raises SchemaTooNew after that: a later fleet has migrated the
+    queue.
     """
     values = _values(host) | {"now": to_micros(queue.db.now())}
     found = queue.db.rows(queue.more(FILE)["beat"], values)
@@ -92,7 +95,7 @@ def others_up(queue: SqlQueue, own: str) -> list[Host]:
 
 
 def find_host(queue: SqlQueue, word: str) -> Host:
-    """A host by its name or id. Raises NotFound, or Refused: two hosts have the name."""
+    """A host by name or id. Raises NotFound, or Refused: two hosts have the name."""
     found = [host for host in hosts(queue) if word in (host.name, host.id)]
     if not found:
         known = ", ".join(host.name for host in hosts(queue)) or "none has worked here yet"
@@ -104,12 +107,14 @@ def find_host(queue: SqlQueue, word: str) -> Host:
 
 
 def set_state(queue: SqlQueue, host: Host, state: HostState) -> None:
-    """What people want of a host: it takes part, or it finishes what it has and takes no more."""
+    """Note what people want of a host: to take part, or to finish the tasks in hand and take no
+    more.
+    """
     queue.db.rows(queue.more(FILE)["set_host_state"], {"id": host.id, "state": state})
 
 
 def lose(queue: SqlQueue, host: Host) -> list[str]:
-    """Give a host up: its leases end now; the tasks that are free by that."""
+    """Give a host up: all leases of the host end now; returns the tasks that are free."""
     with queue.db.writing():
         queue.db.rows(queue.more(FILE)["give_up_host"], {"id": host.id})
         values = {"id": host.id, "now": to_micros(queue.db.now())}
@@ -138,12 +143,12 @@ def remove(queue: SqlQueue, host: Host) -> None:
 
 
 def ask_again(queue: SqlQueue, host_id: str) -> None:
-    """Let a host see the tasks again that it declined: it has what it lacked."""
+    """Let a host see the tasks again that it declined, since the host has what was missing."""
     queue.db.rows(queue.more(FILE)["forget_declines"], {"id": host_id})
 
 
 def work_of_hosts(queue: SqlQueue) -> list[HostWork]:
-    """Every task that is under a lease, with the host that holds it."""
+    """Every task under a lease, with the host that holds the lease."""
     return [
         HostWork(host=owner, task_id=task_id, title=title, lease_until=moment(until))
         for owner, task_id, title, until in queue.db.rows(queue.more(FILE)["work_of_hosts"])

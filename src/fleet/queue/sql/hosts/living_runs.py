@@ -1,4 +1,4 @@
-"""What each host tells of its living runs with each beat, so that every host shows every task."""
+"""What each host tells of living runs with each beat, so that every host shows every task."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -15,7 +15,7 @@ _FILE = "run_files.sql"
 
 
 class LivingRun(Struct, frozen=True, kw_only=True):
-    """A run that goes on, as its host tells of it."""
+    """A run that goes on, as the run's host tells."""
 
     task_id: str
     run: int
@@ -40,7 +40,7 @@ def tell_runs(queue: SqlQueue, runs: Iterable[LivingRun]) -> None:
 
 
 def living_runs(queue: SqlQueue, task_id: str | None = None) -> Mapping[str, LivingRun]:
-    """The living runs by task: each as the host tells it that holds the task."""
+    """The living runs by task: each as told by the host that holds the task."""
     rows = queue.db.rows(queue.more(_FILE)["living_runs"], {"task_id": task_id})
     found: dict[str, LivingRun] = {}
     for owner, told in rows:

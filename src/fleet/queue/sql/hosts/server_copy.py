@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ServerNow(Struct, frozen=True, kw_only=True):
-    """A server as it answers now."""
+    """A server's answer at one moment."""
 
     #: Another text for another cluster, another timeline of one, or tables that were made anew.
     stamp: str
@@ -36,7 +36,7 @@ def connection_number(queue: SqlQueue) -> int:
 
 
 def server_now(queue: SqlQueue, host_id: str) -> ServerNow:
-    """What the server says of itself, and of a host."""
+    """What the server says about the server and about a host."""
     row = queue.db.rows(queue.more(FILE)["server_now"], {"id": host_id})[0]
     stamp, noted, claims_from, seen = row
     return ServerNow(
@@ -48,7 +48,7 @@ def server_now(queue: SqlQueue, host_id: str) -> ServerNow:
 
 
 def note_server(queue: SqlQueue, stamp: str) -> None:
-    """Have the queue know the server that it is written on."""
+    """Have the queue know the server that the queue is on."""
     queue.db.rows(queue.sql["set_meta"], {"key": "server", "value": stamp})
 
 

@@ -16,7 +16,7 @@ _OVERLAP = timedelta(minutes=1)
 
 
 class RunSpend(Struct, frozen=True, kw_only=True):
-    """What one run spent, on the day on which it began, by its host's clock."""
+    """What one run spent, on the day on which the run began, by the host's clock."""
 
     task_id: str
     run: int
@@ -40,8 +40,8 @@ def share_spends(queue: SqlQueue, spends: Sequence[RunSpend]) -> None:
 def spends_elsewhere(
     queue: SqlQueue, host: str, day: str, since: datetime | None
 ) -> tuple[list[RunSpend], datetime | None]:
-    """What other hosts' runs of a day spent, as far as it was written since a moment; and the
-    moment to ask from next time.
+    """What other hosts' runs of a day spent, as far as written since a moment; and the moment to
+    ask from next time.
     """
     after = to_micros(since - _OVERLAP) if since is not None else 0
     values = {"host": host, "day": day, "after": after}

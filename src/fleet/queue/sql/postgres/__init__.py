@@ -1,4 +1,4 @@
-"""The PostgreSQL queue: many machines, one queue. psycopg is imported only when it is opened."""
+"""The PostgreSQL queue: many machines, one queue."""
 
 from datetime import timedelta
 from pathlib import Path

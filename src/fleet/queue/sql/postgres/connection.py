@@ -1,5 +1,5 @@
-"""How a connection to the server is made, how it is seen to be dead, and how the server's time
-is known without asking for it each time.
+"""How a connection to the server is made, how a dead connection is noticed, and how the server's
+time is known without asking each time.
 """
 
 import select
@@ -115,7 +115,9 @@ class ServerClock:
         self._measured = -MEASURE_AGAIN.total_seconds()
 
     def set(self, micros: int, before: float) -> None:
-        """The server said `micros`, asked at `before`; it answered about half way to now."""
+        """The server said `micros`, asked at `before`; the answer was made about
+        half way to now.
+        """
         self._measured = (before + steady()) / 2
         self._server = _EPOCH + timedelta(microseconds=micros)
 

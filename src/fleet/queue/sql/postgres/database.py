@@ -170,7 +170,7 @@ class Postgres:
         self.rows(_SQL["lock_schema"])
 
     def _script(self, sql: str) -> None:
-        """One migration step; its tables get their bell and their check in the same transaction."""
+        """One migration step; new tables get bell and check in the same transaction."""
         with translated(self.address):
             for script in (sql, _SQL["bell"], _SQL["one_check"]):
                 self._connected().connection.execute(cast("Any", script))
@@ -185,7 +185,9 @@ class Postgres:
             self.rows(f'CREATE TABLE {aside}."{table}" AS TABLE fleet."{table}"')
 
     def _connected(self) -> psycopg.Cursor:
-        """The connection's cursor; inside a transaction the one it began on, or nothing at all."""
+        """The connection's cursor; inside a transaction the one that the transaction began on, or
+        nothing at all.
+        """
         cursor = self._cursor
         if self._in_transaction and cursor is not None:
             return cursor

@@ -62,6 +62,6 @@ def remember(queue: SqlQueue, key: str, value: str) -> bool:
 
 
 def forget(queue: SqlQueue, key: str) -> str | None:
-    """Drop a memory and give its last content; None if there was none."""
+    """Drop a memory and return the last content; None if there was none."""
     rows = queue.db.rows(queue.more(_FILE)["delete_memory"], {"key": key})
     return rows[0][0] if rows else None

@@ -89,7 +89,7 @@ def _links(queue: SqlQueue, ids: Sequence[str]) -> list[Link]:
 
 
 def _without(task: Task, going: Iterable[str]) -> dict[str, str] | None:
-    """A task's texts with `[deleted:ID]` for the ids that go; None if it speaks of none."""
+    """A task's texts with `[deleted:ID]` for the ids that go; None: no text names one."""
     texts = {name: str(getattr(task, name)) for name in _TEXTS}
     after = dict(texts)
     for gone in going:

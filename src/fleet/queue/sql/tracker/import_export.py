@@ -35,7 +35,7 @@ class Memory(Struct, frozen=True, kw_only=True):
 
 
 class Incoming(Struct, frozen=True, kw_only=True):
-    """A task as another tracker tells of it. An empty id asks for a new one."""
+    """A task from another tracker. An empty id asks for a new one."""
 
     task: Task
     edges: Sequence[Dependency] = ()
@@ -93,7 +93,7 @@ def bring_in(
 
 
 class _Arrival:
-    """One import while it runs."""
+    """One import under way."""
 
     def __init__(self, queue: SqlQueue, *, allow_stale: bool, dedup: bool) -> None:
         self.queue = queue
@@ -166,7 +166,9 @@ class _Arrival:
             self._children[parent] = max(number, self._children.get(parent, 0))
 
     def _comment(self, task: Task, comment: Comment) -> None:
-        """One that has no id, or one that another task's comment has, is named by its content."""
+        """Add a comment; one without an id, or with an id that another task's comment has, is named
+        by the content.
+        """
         content = f"{task.id}|{comment.author}|{comment.created_at.isoformat()}|{comment.text}"
         name = comment.id or str(uuid5(NAMESPACE_OID, content))
         owner = self.queue.db.rows(self._sql["comment_owner"], {"id": name})
@@ -244,7 +246,7 @@ def _plain(value: Any) -> Any:
 
 
 def everything(queue: SqlQueue) -> Iterator[Outgoing]:
-    """Every task with all that belongs to it, the most urgent and newest first."""
+    """Every task with edges, comments and labels, the most urgent and newest first."""
     ids = [row[0] for row in queue.db.rows(queue.more(_FILE)["all_ids"])]
     for start in range(0, len(ids), _BATCH):
         batch = ids[start : start + _BATCH]

@@ -24,7 +24,7 @@ class Tally(Struct, frozen=True):
 
 
 class Blocker(Struct, frozen=True):
-    """Why a task waits: the task it waits for, and by which kind of edge."""
+    """Why a task waits: for which task, and by which kind of edge."""
 
     id: str
     type: str
@@ -71,7 +71,7 @@ def freed_by(queue: SqlQueue, ids: Sequence[str]) -> list[Task]:
 
 
 def blockers_of(queue: SqlQueue, task_id: str) -> list[Blocker]:
-    """What one task itself waits for; not what its parents wait for."""
+    """What one task waits for directly; not what the parents wait for."""
     rows = queue.db.rows(queue.more("related.sql")["blocking_edges_of"], {"id": task_id})
     return [Blocker(*row) for row in rows]
 
@@ -82,7 +82,7 @@ def open_children(queue: SqlQueue, task_id: str) -> int:
 
 
 def blocked(queue: SqlQueue) -> Mapping[str, list[Blocker]]:
-    """Every task that waits, and for what: for its own blockers, and for a parent that waits."""
+    """Every task that waits, and for what: direct blockers, and a parent that waits."""
     sql = queue.more("related.sql")
     found: dict[str, list[Blocker]] = {}
     for task_id, target, kind in queue.db.rows(sql["blocking_edges"]):

@@ -58,14 +58,16 @@ class Search(Struct, frozen=True, kw_only=True):
 
 
 def holds(column: str, text: str) -> Condition:
-    """The column has this text in it, whatever the case."""
+    """The column holds this text, in any case."""
     pattern = re.sub(r"([!%_])", r"!\1", text)
     sql = f"lower(tasks.{column}) LIKE lower(CAST($ AS TEXT)) ESCAPE '!'"
     return Condition(sql, (f"%{pattern}%",))
 
 
 def ids_like(queue: SqlQueue, word: str) -> list[str]:
-    """The ids that a word may mean: itself, with the prefix before it, or ids that start so."""
+    """The ids that a word may mean: the same word, the word with the prefix, or ids
+    that start so.
+    """
     prefixed = f"{queue.prefix}-{word}"
     for exact in (word, prefixed):
         if queue.exists(exact):
@@ -75,7 +77,7 @@ def ids_like(queue: SqlQueue, word: str) -> list[str]:
 
 
 def search(queue: SqlQueue, want: Search) -> list[Task]:
-    """The tasks that a search finds, in its order."""
+    """The tasks that a search finds, in the search's order."""
     where, values = where_clause(queue, want.where)
     parts = [queue.sql["select_tasks"], where, f"ORDER BY {_order(queue, want, values)}"]
     if want.limit is not None and want.fits is None:
@@ -86,7 +88,7 @@ def search(queue: SqlQueue, want: Search) -> list[Task]:
 
 
 def total(queue: SqlQueue, want: Search) -> int:
-    """How many tasks a search would find without its limit."""
+    """How many tasks a search would find without the limit."""
     if want.fits is not None:
         return len(search(queue, replace(want, limit=None)))
     where, values = where_clause(queue, want.where)
@@ -94,7 +96,7 @@ def total(queue: SqlQueue, want: Search) -> int:
 
 
 def where_clause(queue: SqlQueue, conditions: Sequence[Condition]) -> tuple[str, dict[str, object]]:
-    """The conditions as SQL, and the values that it names."""
+    """The conditions as SQL, and the bound values."""
     named = queue.more("search.sql")
     values: dict[str, object] = {}
     parts: list[str] = []

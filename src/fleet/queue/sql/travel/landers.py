@@ -24,14 +24,16 @@ class TakenLanding(Struct, frozen=True, kw_only=True):
 
 
 def try_to_land(queue: SqlQueue, target: str) -> bool:
-    """Take the right to land on a target until the queue is closed; False: another has it."""
+    """Take the right to land on a target until the queue is closed; False: another host has that
+    right.
+    """
     rows = queue.db.rows(queue.more(_FILE)["try_to_land"], {"target": target})
     return bool(rows[0][0])
 
 
 def left_landings(queue: SqlQueue, me: str) -> dict[str, str]:
-    """Blocked tasks whose lander is lost or removed, each with that lander; and those that this
-    host has taken over, with itself.
+    """Blocked tasks whose lander is lost or removed, each with that lander; and tasks that this
+    host has taken over, with this host.
     """
     return {
         str(task_id): str(lander)

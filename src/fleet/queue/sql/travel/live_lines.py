@@ -33,7 +33,9 @@ class LiveLines:
         self._db, self._sql = queue.db, queue.more(_FILE)
 
     def wish(self, task_id: str, *, first: bool = False) -> None:
-        """Ask the host that runs a task for its lines, for a while. The first wish wakes it."""
+        """Ask the host that runs a task for the run's lines, for a while. The first
+        wish wakes it.
+        """
         until = to_micros(self._db.now() + WISH_LASTS)
         with self._db.writing():
             if first:
@@ -58,7 +60,7 @@ class LiveLines:
         return [LiveBytes(run=int(r), start=int(s), data=bytes(data)) for r, s, data in rows]
 
     def forget(self, task_id: str) -> None:
-        """Drop the lines of a task whose run is settled: its files have them."""
+        """Drop the lines of a task whose run is settled, since the run's files have them."""
         self._db.rows(self._sql["forget_lines"], {"task_id": task_id})
         now = self._db.now()
         self._db.rows(self._sql["forget_old_lines"], {"now": to_micros(now - _KEPT)})

@@ -1,5 +1,5 @@
-"""The files of runs in the queue: what a host stores before it settles a run, and what other hosts
-read of it.
+"""The files of runs in the queue: what a host stores before settling a run, and what other hosts
+read.
 
 A file is cut into parts of 1 MiB, each compressed by itself. A run has room for `MOST` bytes; parts
 beyond go to a directory that the hosts share, if there is one, or are left out, and the list of the
@@ -37,7 +37,7 @@ _FILE = "run_files.sql"
 
 
 class SentFile(Struct, frozen=True, kw_only=True):
-    """One file of a run as a host sent it."""
+    """One file of a run that a host sent."""
 
     path: str
     size: int
@@ -47,7 +47,7 @@ class SentFile(Struct, frozen=True, kw_only=True):
 
 
 class SentRun(Struct, frozen=True, kw_only=True):
-    """The list of a run's files, and the host that sent it."""
+    """The list of a run's files, and the host that sent the list."""
 
     host: str
     files: tuple[SentFile, ...] = ()
@@ -72,7 +72,7 @@ class RunFiles:
     def send(
         self, lease: Lease, run: int, files: Iterable[tuple[str, Iterable[bytes]]], *, host: str
     ) -> LeaseLost | SentRun:
-        """Store the files of a run, the most important first, and its list last.
+        """Store the files of a run, the most important first, and the list last.
 
         Under a lost lease nothing is stored. The same again replaces what is there.
         """
@@ -92,7 +92,7 @@ class RunFiles:
     def replace_task_files(
         self, lease: Lease, files: Iterable[tuple[str, Iterable[bytes]]]
     ) -> LeaseLost | None:
-        """Store the files of the task itself; those that are not among them go."""
+        """Store the task's own files; other files of the task go."""
         kept: set[str] = set()
         for path, chunks in files:
             kept.add(path)
@@ -105,7 +105,7 @@ class RunFiles:
         return None
 
     def put_task_file(self, task_id: str, fence: int, path: str, data: bytes) -> bool:
-        """Store one file of a task that no host has in hand; False: a host has it by now."""
+        """Store one file of a task that no host has in hand; False: a host has the task by now."""
         stored = self._put(_Settled(task_id, fence), OF_TASK, path, [data], self._most)
         return stored is not None
 
@@ -118,7 +118,7 @@ class RunFiles:
         ]
 
     def list_of(self, task_id: str, run: int) -> SentRun | None:
-        """The list of a run's files; None: the run was not sent to its end."""
+        """The list of a run's files; None: the run was not sent completely."""
         data = self.read(task_id, run, LIST)
         return msgspec.json.decode(data, type=SentRun) if data is not None else None
 
@@ -155,7 +155,7 @@ class RunFiles:
     def _put(
         self, key: "_Fenced | _Settled", run: int, path: str, chunks: Iterable[bytes], room: int
     ) -> tuple[SentFile, int] | None:
-        """The file as it was stored, and how much room it took; None: the lease is lost."""
+        """The stored file, and how much room the file took; None: the lease is lost."""
         digest, size, cut, took, number = hashlib.sha256(), 0, 0, 0, 0
         for part in _parts(chunks):
             packed: bytes | None = zlib.compress(part, _LEVEL)
@@ -176,8 +176,8 @@ class RunFiles:
         return SentFile(path=path, size=size, sha256=digest.hexdigest(), cut=cut), took
 
     def _put_outside(self, task_id: str, run: int, path: str, part: int, packed: bytes) -> bool:
-        """Write a part into the directory that the hosts share; False: there is none, or it is
-        full.
+        """Write a part into the directory that the hosts share; False: there is none, or the
+        directory is full.
         """
         if self._shared is None:
             return False
@@ -204,7 +204,7 @@ class RunFiles:
 
 
 class _Fenced:
-    """Stores under a lease, and nothing once it is lost."""
+    """Stores under a lease, and nothing once the lease is lost."""
 
     statement = "put_leased"
 
