@@ -47,7 +47,3 @@ LIMITS = (
 )
 #: All of them.
 OWN = (*PLACE, *EVIDENCE, *LIMITS)
-#: The name that --load had before: bd has a --context of its own, which takes a text.
-FORMER = (Flag("context", only=("full", "project", "lean")),)
-#: What fleet takes for itself from the line of a person.
-TAKEN = (*OWN, *FORMER)

@@ -101,7 +101,7 @@ class Config(Struct, frozen=True, kw_only=True):
     #: What tokens cost by a person's own knowledge, by a pattern of the model's name.
     prices: dict[str, Price] = field(default_factory=dict[str, Price])
 
-    #: Who is told of what needs a person.
+    #: Which people are told of what needs a person, and how.
     notify: NotifySettings = field(default_factory=NotifySettings)
 
     #: Where traces of tasks and runs go.
@@ -143,7 +143,6 @@ def checked(text: str, path: Path) -> Config:
         problem = key.problem(value) if key else unknown(name)
         hint = f"Edit the file, or: fleet config set {name}=…" if key else ""
         _refuse(text, path, name, problem, hint=hint)
-        found[name] = key.plain(value) if key else value
     accounts, wrong = account_tables.read(accounts_table, found.get("stop_at", 100))
     _refuse(text, path, account_tables.TABLE, wrong)
     settings = Config(
@@ -207,7 +206,7 @@ def read_assignment(word: str) -> tuple[str, Setting]:
     problem = key.problem(value)
     if problem:
         raise BadInput(f"{name} {problem}")
-    return name, key.plain(value)
+    return name, value
 
 
 class ProjectAssignment(NamedTuple):

@@ -98,8 +98,6 @@ class Key(Struct, frozen=True):
     low: int = 0
     high: int = 0
     choices: tuple[str, ...] = ()
-    #: Other words for some choices, which earlier versions wrote: each with the choice.
-    other_words: Mapping[str, str] = {}
     kind: Kind = "text"
     #: A project may have its own value.
     per_project: bool = False
@@ -116,7 +114,7 @@ class Key(Struct, frozen=True):
             return f"must be text in quotes, not {value!r}"
         if not value.strip():
             return "must not be empty"
-        if self.choices and value not in (*self.choices, *self.other_words):
+        if self.choices and value not in self.choices:
             return f"must be one of {', '.join(self.choices)}, not {value!r}"
         if not value.isprintable():
             return "must be one line without control characters"
@@ -125,10 +123,6 @@ class Key(Struct, frozen=True):
         except BadInput as error:
             return f"cannot be used: {error.message}. {error.hint}".rstrip()
         return ""
-
-    def plain(self, value: Setting) -> Setting:
-        """The same value, or the choice that the value is another word for."""
-        return self.other_words.get(str(value), value)
 
     def read(self, value: Setting) -> Any:
         """The value in fleet's units: seconds, bytes, dollars, a budget. Raises BadInput."""

@@ -7,7 +7,6 @@ from fleet.schemas.budget import NONE
 from fleet.schemas.policy import (
     BRANCH_OF_TASK,
     CONTEXTS,
-    ISOLATION_WORDS,
     ISOLATIONS,
     LAND_HOWS,
     LAND_MODES,
@@ -61,7 +60,6 @@ KEYS: Mapping[str, Key] = {
             "Where agents work: none (in the task's directory), clone (in a git clone of the task's"
             " own; its work comes to the branch fleet/<id>). Outside of git: in the directory.",
             choices=ISOLATIONS,
-            other_words=ISOLATION_WORDS,
             per_project=True,
         ),
         Key(

@@ -42,7 +42,7 @@ class Project(Struct, frozen=True, kw_only=True):
     """What one project sets."""
 
     path: str
-    #: Its own values of the keys that a project may have.
+    #: The project's values of the keys that a project may have.
     settings: dict[str, Setting] = field(default_factory=dict[str, Setting])
     verify: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
@@ -173,5 +173,5 @@ def _project(path: str, body: Mapping[str, Any]) -> Project:
         for name in LISTS
         if name in body
     }
-    settings = {name: KEYS[name].plain(body[name]) for name in body if name not in LISTS}
+    settings = {name: body[name] for name in body if name not in LISTS}
     return Project(path=path, settings=settings, **lists)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from fleet.bd.actor import actor
 from fleet.bd.command import GLOBAL
 from fleet.bd.command_line import find_verb, split_command
-from fleet.bd.fleet_flags import TAKEN
+from fleet.bd.fleet_flags import OWN
 from fleet.bd.pflag import FlagError, parse
 from fleet.errors import FleetError
 from fleet.home import Home, closed_by_hand
@@ -20,12 +20,14 @@ def note_closing(home: Home, args: Sequence[str], env: Mapping[str, str]) -> Non
     if verb is None:
         return
     try:
-        line = parse((*verb.flags, *(TAKEN if name == "update" else ()), *GLOBAL), rest)
+        line = parse((*verb.flags, *(OWN if name == "update" else ()), *GLOBAL), rest)
     except FlagError:
         return  # the tracker says what is wrong with the line
     if name == "update" and line.text("status") != "closed":
         return
     for word in line.words[:1] if name == "done" else line.words:
         for task_id in (word, f"{PREFIX}-{word}"):
-            with suppress(FleetError, OSError):  # it may be no id at all, and the disk may be full
+            with suppress(
+                FleetError, OSError
+            ):  # the word may be no id at all, and the disk may be full
                 closed_by_hand.note(home.task(task_id), actor(env))

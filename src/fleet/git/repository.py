@@ -23,8 +23,6 @@ _MOST = 500
 _GIT_FILES = (
     *("config", "info/exclude", "info/attributes", "info/grafts", "objects/info/alternates"),
 )
-#: Guarded since the record of a run tells its git directory.
-RECENT = (".git", ".git/commondir", ".git/gitdir", ".git/info/grafts")
 _GIT_FOLDERS = ("hooks",)
 #: What HEAD holds where a branch is checked out.
 _BRANCH = "ref: refs/heads/"
@@ -110,7 +108,7 @@ def checked_out_branch(repo: Repository) -> str:
 def is_unborn(repo: Repository, branch: str) -> bool:
     """A branch has no commit yet, as in a repository that was just made; read without git."""
     if b"reftable" in configuration(repo).lower():
-        return False  # its refs are in no files
+        return False  # the refs of a table are in no files
     ref, packed = f"refs/heads/{branch}", f"{repo.common_dir}/packed-refs"
     if os.path.lexists(f"{repo.common_dir}/{ref}"):
         return False

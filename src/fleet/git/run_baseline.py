@@ -56,8 +56,6 @@ AFTER = ".after"
 LEFT = ".left"
 #: The tree that was verified, where pinned files differed from what the run left.
 CHECKED = ".checked"
-#: In the messages of snapshots of earlier versions.
-_LEFT_OUT = "left out: "
 
 
 def ref_of(key: str) -> str:
@@ -107,13 +105,6 @@ def _store_start(
     return commit
 
 
-def _own(home: Path, repo: Repository) -> Repository:
-    """Fleet's own repository, made when the run began."""
-    own = known_repository(home, repo)
-    made = Path(own.git_dir, "HEAD").exists()  # else an earlier version began the run
-    return own if made else own_repository(home, repo)
-
-
 def _held(own: Repository, repo: Repository, until: float, key: str, head: str) -> str:
     """Have the project keep the commit that is checked out; empty if the project
     cannot be made to.
@@ -126,12 +117,9 @@ def _held(own: Repository, repo: Repository, until: float, key: str, head: str) 
 
 def repository_of(base: Base) -> Repository | None:
     """The repository of a base, by the recorded paths; None if the repository is gone."""
-    if base.git_dir:
-        gone = not os.path.exists(f"{base.git_dir}/HEAD") or not os.path.isdir(base.root)  # noqa: PTH110, PTH112
-        found = Repository(root=base.root, git_dir=base.git_dir, common_dir=base.common_dir)
-        return None if gone else found
-    found = repository.find(base.root)  # recorded by an earlier version
-    return found if found is not None and found.root == base.root else None
+    if not os.path.exists(f"{base.git_dir}/HEAD") or not os.path.isdir(base.root):  # noqa: PTH110, PTH112
+        return None
+    return Repository(root=base.root, git_dir=base.git_dir, common_dir=base.common_dir)
 
 
 def base_now(base: Base, home: Path) -> BaseAfter:
@@ -141,17 +129,13 @@ def base_now(base: Base, home: Path) -> BaseAfter:
         return BaseAfter(root=base.root, trouble=f"{base.root} is no repository any more")
     until = time.monotonic() + LIMIT
     try:
-        own = _own(home, repo)
+        own = known_repository(home, repo)
         git = refs_of(own, repo, until)
         groups = [name for name in base.refs if name.endswith(GROUP)]
         found = _with_kept_branches(git, base, _around(git, repo, groups))
         rewound = _rewound(Git(own, until), base, found)
     except (GitFailed, OSError) as error:
         return BaseAfter(root=base.root, guarded=repository.guarded(repo), trouble=str(error))
-    if not base.git_dir:  # recorded by an earlier version, which guarded fewer files
-        both = {**dict.fromkeys(repository.RECENT, ""), **base.guarded}
-        fewer = {name: each for name, each in found.guarded.items() if both.get(name) != ""}
-        found = structs.replace(found, guarded=fewer)
     return BaseAfter(**structs.asdict(found), rewound=rewound)
 
 
@@ -191,9 +175,9 @@ def changes_since(base: Base, run_dir: Path, *, stored: bool = False) -> Changes
         return structs.replace(found, trouble=f"{base.root} is no repository any more")
     until = time.monotonic() + LIMIT_AFTER
     try:
-        own = _own(run_dir.parents[3], repo)
+        own = known_repository(run_dir.parents[3], repo)
         git = Git(own, until)
-        known = _left_out_of(git, base.snapshot, _key_of(run_dir))
+        known = _left_out_of(git, _key_of(run_dir))
         head = read_refs(refs_of(own, repo, until), repo).head
         found = structs.replace(found, commits=_commits(git, base, head))
         tree, hidden = _tree_now(own, repo, base, run_dir, until, known, head)
@@ -233,14 +217,10 @@ def _compared(
     return structs.replace(found, diff=DIFF, trouble=trouble)
 
 
-def _left_out_of(git: Git, snapshot: str, key: str) -> dict[str, str]:
+def _left_out_of(git: Git, key: str) -> dict[str, str]:
     """What the snapshot of the start does not store, with the marks of then."""
     ref = f"{ref_of(key)}{LEFT}"
-    if commit_of(git, ref):
-        return left_out.decode(git.ask("cat-file", "blob", ref))
-    message = git.line("cat-file", "commit", snapshot).splitlines()
-    names = [line.removeprefix(_LEFT_OUT) for line in message if line.startswith(_LEFT_OUT)]
-    return dict.fromkeys(names, "")
+    return left_out.decode(git.ask("cat-file", "blob", ref)) if commit_of(git, ref) else {}
 
 
 def _left_out_changes(root: str, known: dict[str, str], tree: TreeSnapshot) -> list[FileChange]:

@@ -43,5 +43,5 @@ def _content(path: Path, *, whole: bool) -> bytes:
         if whole and about.st_size <= _LARGEST:
             return sha256(read_bounded(path, _LARGEST) or b"").digest()
     except (OSError, InvalidTask):
-        return b"?"  # it went away while we looked, or is a link or a pipe
+        return b"?"  # the file went away while we looked, or is a link or a pipe
     return f"{about.st_size}:{about.st_mtime_ns}".encode()

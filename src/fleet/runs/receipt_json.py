@@ -1,7 +1,6 @@
 """`runs/<n>/receipt.json`: what fleet saw of a run."""
 
 import msgspec
-from msgspec import structs
 
 from fleet.runs.run_directory import Run
 from fleet.runs.sealed_record import SealedRecord
@@ -20,19 +19,9 @@ def write(run: Run, receipt: Receipt, *, sealed: bytes = b"") -> None:
 
 def read(run: Run) -> Receipt | None:
     """The receipt; None if the run has none, or a damaged one."""
-    return _known(_RECORD.read(run))
+    return _RECORD.read(run)
 
 
 def decode(data: bytes) -> Receipt:
     """A receipt that another host sent. Raises msgspec.MsgspecError."""
-    found = _known(msgspec.json.decode(data, type=Receipt))
-    assert found is not None
-    return found
-
-
-def _known(receipt: Receipt | None) -> Receipt | None:
-    if receipt is None or receipt.verdict is None or receipt.verdict.checked:
-        return receipt
-    # A receipt of an earlier version had one word for claims with and without a check.
-    verdict = structs.replace(receipt.verdict, checked=receipt.checks_passed)
-    return structs.replace(receipt, verdict=verdict)
+    return msgspec.json.decode(data, type=Receipt)

@@ -121,8 +121,8 @@ class Leftover(Struct, frozen=True, kw_only=True):
 class SpawnError(Struct, frozen=True, kw_only=True):
     """Why the agent's program never ran."""
 
-    #: The step that failed. `limits` is in records of earlier versions.
-    stage: Literal["start", "stdin", "cwd", "exec", "limits"]
+    #: The step that failed.
+    stage: Literal["start", "stdin", "cwd", "exec"]
     errno: int
     message: str
 

@@ -15,9 +15,7 @@ Standing = Literal[
     #: Closed by its evidence: a verify command passed, or nothing contradicts the claim.
     "checked",
     "plausible",
-    #: Of a comparison by an earlier fleet, which had one word for both; never shown.
-    "verified",
-    #: It claimed to be done and was not believed, for the last time that it may try.
+    #: The entry claimed to be done and was not believed, in the last attempt that it has.
     "unverified",
     "out_of_scope",
     "failed",
@@ -34,8 +32,8 @@ Standing = Literal[
 ]
 OVER: frozenset[Standing] = frozenset(
     {
-        "checked", "plausible", "verified", "unverified", "out_of_scope", "failed", "asks",
-        "stopped", "closed", "gone",
+        "checked", "plausible", "unverified", "out_of_scope", "failed", "asks", "stopped",
+        "closed", "gone",
     }
 )  # fmt: skip
 #: Closed by its evidence: may be picked without `--force`.

@@ -1,7 +1,6 @@
 """What a run may use, what the run has to show, and where the run may work. Pure."""
 
 import re
-from collections.abc import Mapping
 from typing import Literal, get_args
 
 from msgspec import Struct, structs
@@ -25,10 +24,9 @@ Requirement = Literal["plausible", "checked"]
 REQUIREMENTS: tuple[Requirement, ...] = get_args(Requirement)
 
 #: Where a task works. `none`: in its directory itself. `clone`: in a clone of its own.
-#: `worktree` is another word for `clone`: earlier versions wrote it, and it is never shown.
+#: `worktree` is in records of tasks that had linked worktrees, which become clones.
 Isolation = Literal["none", "clone", "worktree"]
 ISOLATIONS: tuple[Isolation, ...] = ("none", "clone")
-ISOLATION_WORDS: Mapping[str, Isolation] = {"worktree": "clone"}
 
 #: What stands around an agent, from no box to the strictest. `off`: only what its CLI refuses.
 #: `workspace`: a box in which only the run's own directories can be written and no key can be read.
@@ -167,7 +165,7 @@ class LandRules(Struct, frozen=True, kw_only=True):
     to: LandTo = "branch"
     #: Commands that must succeed on the fold before the branch moves to it.
     verify: tuple[str, ...] = ()
-    #: Those of them that the task alone has: what the branch itself need not pass.
+    #: Commands of `verify` that the task alone has: the branch itself need not pass them.
     own: tuple[str, ...] = ()
     #: The most candidates that are verified together.
     batch: int = 4
@@ -209,8 +207,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     ask_wait: float | None = 100.0
 
     def __post_init__(self) -> None:
-        if self.isolation in ISOLATION_WORDS:
-            structs.force_setattr(self, "isolation", ISOLATION_WORDS[self.isolation])
+        if self.isolation == "worktree":
+            structs.force_setattr(self, "isolation", "clone")
 
     @property
     def artifact(self) -> str | None:

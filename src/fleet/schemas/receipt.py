@@ -14,9 +14,9 @@ class Command(Struct, frozen=True, kw_only=True):
     """A command that the agent ran, by the stream."""
 
     text: str
-    #: It ended with an error.
+    #: The command ended with an error.
     failed: bool = False
-    #: It was refused for want of permission, and never ran.
+    #: The command was refused for want of permission, and never ran.
     denied: bool = False
     #: No result came: it was cut off, or still ran when the agent ended.
     unended: bool = False
@@ -67,7 +67,7 @@ class Base(Struct, frozen=True, kw_only=True):
     #: The top directory of the working tree.
     root: str
     #: The git directory of the working tree, and the common one: what `.git` says later does not
-    #: count. Empty in records of earlier versions.
+    #: count.
     git_dir: str = ""
     common_dir: str = ""
     #: The commit that was checked out; empty in a repository without any.
@@ -128,7 +128,7 @@ class Check(Struct, frozen=True, kw_only=True):
     command: str
     #: None: the command was stopped, or could not be run.
     code: int | None = None
-    #: None: it was never begun, or an earlier version ran it.
+    #: None: the command was never begun.
     started_at: datetime | None = None
     seconds: float = 0.0
     timed_out: bool = False

@@ -9,7 +9,7 @@ from msgspec import Struct, field, structs
 from fleet.errors import BadInput
 from fleet.schemas.budget import Budget
 from fleet.schemas.hosts.code_origin import CodeOrigin
-from fleet.schemas.policy import ISOLATION_WORDS, Context, Isolation, LimitWishes, SandboxLevel
+from fleet.schemas.policy import Context, Isolation, LimitWishes, SandboxLevel
 
 Status = Literal["open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -90,7 +90,7 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     scope: tuple[str, ...] | None = None
     isolation: Isolation | None = None
     #: The branch that the directory had when the task was made; empty: none was checked out;
-    #: None: it is in no repository, or the task is from before branches were recorded.
+    #: None: the directory is in no repository.
     branch: str | None = None
     #: The box that the task insists on; a level below the configured one changes nothing.
     sandbox: SandboxLevel | None = None
@@ -115,8 +115,8 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     budget: Budget | None = None
 
     def __post_init__(self) -> None:
-        if self.isolation is not None and self.isolation in ISOLATION_WORDS:
-            structs.force_setattr(self, "isolation", ISOLATION_WORDS[self.isolation])
+        if self.isolation == "worktree":
+            structs.force_setattr(self, "isolation", "clone")
 
 
 class Task(Struct, frozen=True, kw_only=True):

@@ -13,7 +13,6 @@ from typing import Self
 from msgspec import Struct, structs
 
 from fleet import coders
-from fleet.accounts.candidates import place_of
 from fleet.coders.agent_environment import agent_env, secret_values
 from fleet.coders.base import Coder, Options
 from fleet.coders.stream.run_totals import RunTotals
@@ -81,9 +80,9 @@ class RunRecord:
             if doubt := run.spec_doubt():
                 raise InvalidTask(doubt)  # what it says is not done, whatever it says
             spec = run.spec()
-            place = None if spec.coder else place_of(home, config, task)
-            name, model = (spec.coder, spec.model) if place is None else (place.coder, place.model)
-            coder = coders.make(name, model, Options(permissions=config.permissions), home.path)
+            coder = coders.make(
+                spec.coder, spec.model, Options(permissions=config.permissions), home.path
+            )
             env = run_env(home, coder, task, spec.login, passed_variables(config, spec.cwd))
         except FleetError as error:
             coder = UnknownCoder(error.message)
@@ -146,7 +145,7 @@ class RunRecord:
         """What the run used so far."""
         totals = self.totals
         if totals.tokens.cost_usd is None and not totals.tokens.usage.total:
-            return Spend(runs=1)  # its CLI has not reported anything yet
+            return Spend(runs=1)  # the CLI has not reported anything yet
         told = totals.tokens.cost_usd
         return spend_of(tokens=totals.tokens.usage.total, told=told, estimated=self.estimated_usd)
 

@@ -27,7 +27,7 @@ def known(*paths):
 @pytest.mark.parametrize("spelled", ["app", "other/../app", "link", "link/../app"])
 @pytest.mark.parametrize("cwd", ["app", "app/src", "link", "link/src", "other/deep/../../app"])
 def test_a_project_is_found_however_it_and_the_task_are_spelled(places, spelled, cwd):
-    """Also one that an earlier fleet wrote down with `..` in it."""
+    """Also one that a person wrote down with `..` in it."""
     table = known(places / spelled)
     assert projects.of(table, f"{places}/{cwd}").path in table
 

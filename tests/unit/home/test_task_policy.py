@@ -16,7 +16,7 @@ verify = ["make test"]
 time_limit = "1h"
 [projects."/srv/app"]
 verify = "pytest -q"
-isolation = "worktree"
+isolation = "clone"
 context = "lean"
 sandbox = "workspace"
 sandbox_read = ["~/.cache/pip", "/srv/data"]

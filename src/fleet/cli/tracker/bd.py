@@ -24,7 +24,7 @@ from fleet.bd.command_line import (
     show,
     split_command,
 )
-from fleet.bd.fleet_flags import EVIDENCE, LIMITS, PLACE, TAKEN
+from fleet.bd.fleet_flags import EVIDENCE, LIMITS, OWN, PLACE
 from fleet.bd.pflag import FlagError, asks_for_help, take
 from fleet.cli.live_view import waiting
 from fleet.cli.print_lines import print_line
@@ -51,7 +51,7 @@ def bd(args: Sequence[str]) -> int:
     _refuse_unreadable(args)
     name, rest = split_command(args)
     verb = find_verb(name)
-    flags = (*(verb.flags if verb else ()), *TAKEN, *GLOBAL)
+    flags = (*(verb.flags if verb else ()), *OWN, *GLOBAL)
     if name == "help" or asks_for_help(flags, rest):
         return _help(args)
     fleet = control.opened()
@@ -140,7 +140,7 @@ def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
     verb = find_verb("create")
     assert verb is not None
     try:
-        own, rest = take(TAKEN, (*verb.flags, *GLOBAL), args)
+        own, rest = take(OWN, (*verb.flags, *GLOBAL), args)
     except FlagError as error:
         # As the tracker says it of its own flags.
         print(harmless(f"Error: {error}"), file=sys.stderr)

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from fleet.bd.command import GLOBAL
 from fleet.bd.command_line import find_verb
-from fleet.bd.fleet_flags import TAKEN
+from fleet.bd.fleet_flags import OWN
 from fleet.bd.pflag import FlagError, parse, take
 from fleet.cli.terminal_text import one_line
 from fleet.control import Control
@@ -34,7 +34,7 @@ def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]
     assert verb is not None
     known = (*verb.flags, *GLOBAL)
     try:
-        given, rest = take(TAKEN, known, args)
+        given, rest = take(OWN, known, args)
         line = parse(known, rest) if given else None
     except FlagError as error:
         print(harmless(f"Error: {error}"), file=sys.stderr)

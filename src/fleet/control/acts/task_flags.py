@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,7 +16,6 @@ from fleet.schemas.budget import read_budget
 from fleet.schemas.hosts.host_needs import check_label
 from fleet.schemas.policy import (
     CONTEXTS,
-    ISOLATION_WORDS,
     ISOLATIONS,
     SANDBOX_LEVELS,
     SandboxLevel,
@@ -75,9 +73,9 @@ def settings_from(fleet: Control, given: Given) -> Settings:
         verify=_lines(given, "verify"),
         pins=_lines(given, "pin"),
         scope=_lines(given, "scope"),
-        isolation=_one_of(last, "isolation", ISOLATIONS, ISOLATION_WORDS),
+        isolation=_one_of(last, "isolation", ISOLATIONS),
         sandbox=_sandbox(last),
-        context=_one_of(last, "load" if "load" in last else "context", CONTEXTS),
+        context=_one_of(last, "load", CONTEXTS),
         needs=_needs(given),
         host=check_label(last["host"]) if "host" in last else None,
         made_on=owner_file.read_or_make(fleet.home) if fleet.config.shares_queue else None,
@@ -125,12 +123,10 @@ def _one_of(
     last: Mapping[str, str],
     name: str,
     choices: tuple[_C, ...],
-    other_words: Mapping[str, _C] = MappingProxyType({}),
 ) -> _C | None:
     value = last.get(name)
     if value is None:
         return None
-    value = other_words.get(value, value)
     for choice in choices:
         if choice == value:
             return choice

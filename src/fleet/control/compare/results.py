@@ -82,7 +82,6 @@ class Range(Struct, frozen=True, kw_only=True):
 def results(fleet: Control, comparison: Comparison, *, sizes: bool = True) -> list[Entry]:
     """The entries with their results, by coder and model; `sizes=False` starts no git."""
     ordered = sorted(comparison.entries, key=lambda entry: (entry.label, entry.turn))
-    ordered = [_with_todays_word(fleet.home, entry) for entry in ordered]
     if not comparison.is_open and all(entry.result for entry in ordered):
         return ordered
     ids = tuple(entry.task_id for entry in ordered if entry.task_id)
@@ -97,15 +96,6 @@ def results(fleet: Control, comparison: Comparison, *, sizes: bool = True) -> li
             result = structs.replace(result, size=size)
         found.append(structs.replace(entry, result=result))
     return found
-
-
-def _with_todays_word(home: Home, entry: Entry) -> Entry:
-    """An entry whose result was kept when one word stood for checked and for plausible."""
-    if entry.result is None or entry.result.standing != "verified":
-        return entry
-    found = (receipt_json.read(run) for run in reversed(all_runs(home.task(entry.task_id))))
-    standing = _closed_as(next((receipt for receipt in found if receipt is not None), None))
-    return structs.replace(entry, result=structs.replace(entry.result, standing=standing))
 
 
 def _facts(home: Home, task: Task | None, doing: Mapping[str, InProgress]) -> EntryFacts:

@@ -87,7 +87,7 @@ def plan(
     own = own_repository(fleet.home.path, repo)
     git = Git(own, time.monotonic() + _LIMIT)
     now = _tree_now(own, repo)
-    ran, since = _differences(git, repo, base, run, task_id, now)
+    ran, since = _differences(git, base, run, task_id, now)
     unlike = _between(git, base.snapshot, now)
     wanted = _below(base, paths)
     _refuse_unknown(base, wanted, ran)
@@ -121,13 +121,11 @@ def _refuse_unknown(base: Base, wanted: Sequence[str], ran: Iterable[str]) -> No
 
 
 def _differences(
-    git: Git, repo: Repository, base: Base, run: Run, task_id: str, now: str
+    git: Git, base: Base, run: Run, task_id: str, now: str
 ) -> tuple[dict[str, str], dict[str, str]]:
     """What the run did to files, and what happened to those files after the run."""
     ref = f"{ref_of(f'{task_id}/{run.number}')}{AFTER}"
-    # Earlier versions kept snapshots in the project's repository.
-    after = _commit(git, ref) or _commit(Git(repo, time.monotonic() + _LIMIT), ref)
-    if after:
+    if after := _commit(git, ref):
         return _between(git, base.snapshot, after), _between(git, after, now)
     receipt = receipt_json.read(run)
     changes = receipt.changes if receipt is not None else None

@@ -37,12 +37,12 @@ class SpanRow(Struct, frozen=True, kw_only=True):
 
     trace: str
     id: str
-    #: Empty: it is the root of its trace.
+    #: Empty: the span is the root of the trace.
     parent: str
     name: str
     start: datetime
     end: datetime
-    #: Why it counts as an error; empty: it does not.
+    #: Why the span counts as an error; empty: no error.
     error: str = ""
     attributes: Mapping[str, Attribute]
 
@@ -145,7 +145,6 @@ def _spans(run: TracedRun) -> Iterator[SpanRow]:
         _values(_AGENT, run), "" if well else named(ending.outcome),
     )  # fmt: skip
     for number, check in enumerate(receipt.checks, 1):
-        # A receipt of an earlier version tells how long a command took, and not when.
         start = check.started_at or end
         end = start + timedelta(seconds=check.seconds)
         name = f"verify {number}"

@@ -112,7 +112,7 @@ class SpoolServer:
         if run in self._boxes:
             return
         try:
-            box = DropBox(run.spool, make=adopted)  # an older fleet gave its runs none
+            box = DropBox(run.spool)
         except OSError as error:  # the run goes on, and its agent gets no answers
             text = f"{task.id}: its drop box cannot be used: {error.strerror}"
             self._log.say("spool", text, task_dir=run.task_dir)
@@ -278,7 +278,7 @@ def _see_to(box: DropBox, nonce: str, asker: Asker, *, reads: bool) -> _Seen:
     """
     try:
         data = box.read(nonce)
-        if not data:  # it is gone, or just being written
+        if not data:  # the request is gone, or just being written
             return _Seen(gone=True)
         ruled = rule(data, asker)
     except Exception as error:  # noqa: BLE001 - what an agent wrote must not end the supervisor
