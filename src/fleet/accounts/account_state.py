@@ -37,7 +37,7 @@ class Pace(Struct, frozen=True, kw_only=True):
     since: Moment | None = None
     #: Nothing starts before this.
     until: Moment | None = None
-    #: It is not known whether the account works again; `probe` is the task that tries it.
+    #: Whether the account works again is not known; `probe` is the task that tries the account.
     unproven: bool = False
     probe: str = ""
     #: When the account was last refused, how often in a row, and the latest signs of pressure.

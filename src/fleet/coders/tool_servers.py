@@ -33,7 +33,7 @@ def for_codex(server: ToolServer) -> list[str]:
         f"{table}.command": json.dumps(command),
         f"{table}.args": json.dumps(args),
         f"{table}.tool_timeout_sec": str(server.timeout),
-        # Its sandbox would have each call approved by a person, who is not there.
+        # codex's sandbox would have each call approved by a person, who is not there.
         f"{table}.default_tools_approval_mode": '"approve"',
         "mcp_optional_startup_grace_ms": str(_GRACE_MS),
     }

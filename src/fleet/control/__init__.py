@@ -196,7 +196,7 @@ def plain_path(path: str) -> Path:
     try:
         same = plain == full or plain.samefile(full)
     except OSError:
-        return full  # it is not there: named as it was given
+        return full  # the path does not exist: named as given
     return plain if same else full.resolve()
 
 

@@ -40,7 +40,7 @@ class AddedAccount(Struct, frozen=True, kw_only=True):
     """An account that was declared."""
 
     account: Account
-    #: The user's own login was declared beside it, so that it goes on being used.
+    #: The user's own login was declared beside the account, so that it goes on being used.
     keeps_own: bool = False
 
 

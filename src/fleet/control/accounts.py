@@ -34,7 +34,7 @@ class AccountNow(Struct, frozen=True, kw_only=True):
     until: datetime | None = None
     #: How many agents the account may have at once for now; None: its `max_concurrent`.
     pace: int | None = None
-    #: It is not known yet whether the account works again after a wait.
+    #: Whether the account works again after a wait is not known yet.
     unproven: bool = False
     #: Tasks that run on the account now.
     tasks: tuple[str, ...] = ()

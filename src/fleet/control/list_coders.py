@@ -28,12 +28,12 @@ class CoderHere(Struct, frozen=True, kw_only=True):
     #: Built in, a file, or a package.
     origin: str
     program: str = ""
-    #: Where its program was found; empty if it was not.
+    #: Where the program was found; empty: not found.
     path: str = ""
     version: str = ""
-    #: Why the program told no version, if it is there.
+    #: Why the program, if there is one, told no version.
     remark: str = ""
-    #: Why no task can be run with it here; empty if one can.
+    #: Why no task can be run with this coder here; empty if one can.
     problem: str = ""
     #: Tasks that name no coder get this one.
     default: bool = False
@@ -77,7 +77,7 @@ def trust_coders(
     home = fleet.home.path
     chosen = [path.name for path in trusted_files.files(home)] if every else names
     paths = trusted_files.trust(home, chosen, datetime.now(UTC))
-    with suppress(FleetError):  # a supervisor that is not woken looks again by itself
+    with suppress(FleetError):  # a supervisor that is not woken looks again later
         for task in tasks_of_coders(fleet, [path.stem for path in paths]):
             fleet.queue.reopen_task(task, by=actor(env))
     return paths

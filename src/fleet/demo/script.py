@@ -79,7 +79,7 @@ class DemoTask(Struct, frozen=True, kw_only=True):
     #: How its runs have to end, in order.
     ends: tuple[ExpectedEnd, ...] = (ExpectedEnd("Verified"),)
     cue: Cue | None = None
-    #: Its work does not land at first, and goes back to its agent.
+    #: The work does not land at first, and goes back to the agent.
     goes_back: bool = False
     #: Added while the others run, once a coder has reached its rate limit.
     late: bool = False

@@ -195,7 +195,7 @@ def _project(case: VerifyCase, place: Path, inside: str) -> tuple[str, str]:
         source = os.path.dirname(source)  # noqa: PTH120
     project = os.path.realpath(case.policy.copies.project or source)
     if project != source and not project.startswith(f"{source}/"):
-        project = source  # it holds more than the repository
+        project = source  # the directory holds more than the repository
     return project, os.path.normpath(place / os.path.relpath(project, source))
 
 

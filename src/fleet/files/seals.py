@@ -17,7 +17,8 @@ from fleet.files.atomic_write import write_atomically
 from fleet.files.safe_read import read_bounded
 
 FOLDER = "seals"
-#: Its time of change tells since when this home seals records: older ones are believed unsealed.
+#: The change time of this file tells since when this home seals records: older records are believed
+#: unsealed.
 _SINCE = ".since"
 _LARGEST = 16 << 20
 #: Stands for the run's number in the seals of a task's own records.

@@ -73,7 +73,7 @@ class PullRequest(Struct, frozen=True, kw_only=True):
     #: The repository that its branch was pushed to.
     url: str
     number: int
-    #: Its page on the forge.
+    #: The page of the pull request on the forge.
     page: str
     branch: str
     base: str

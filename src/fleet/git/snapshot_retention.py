@@ -79,7 +79,9 @@ def _tidy_own(home: Home, each: SnapshotEntry) -> None:
     _drop(own, until, [ref_of(f"{each.task_id}/").rstrip("/")])
     is_there = each.key == key_of(each.root) and Path(each.root).is_dir()
     if is_there:
-        with suppress(GitFailed):  # it takes too long: when the next task's snapshots go
+        with suppress(
+            GitFailed
+        ):  # git takes too long: tried again when the next task's snapshots go
             Git(own, until).ask("gc", "--quiet", "--prune=1.hour.ago")
     elif not _found(Git(own, until), ["refs/fleet/"]):
         shutil.rmtree(own.git_dir)

@@ -35,7 +35,7 @@ class TreeSnapshot(Struct, frozen=True, kw_only=True):
     id: str
     #: Files that are not stored, each with a mark that changes with the file.
     left_out: dict[str, str] = field(default_factory=dict[str, str])
-    #: Those of them that are too large, or cannot be read.
+    #: Files of `left_out` that are too large, or cannot be read.
     large: tuple[str, ...] = ()
     #: There are too many new files, so none of them is stored.
     no_new: bool = False

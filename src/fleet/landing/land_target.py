@@ -201,7 +201,7 @@ def _brought(
         at_once += work.landing.state == "verified"
         try:
             landing = _home(lander, by_settings(lander.home, work), desk)
-        except (GitFailed, OSError) as error:  # it may go well another time
+        except (GitFailed, OSError) as error:  # the next try may succeed
             desk.failed(work.task_id, f"its work cannot be brought home: {error}")
             continue
         except FleetError as error:

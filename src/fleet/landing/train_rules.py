@@ -46,7 +46,7 @@ class Parts(Struct, frozen=True):
     """
 
     waiting: tuple[tuple[str, ...], ...]
-    #: Those that no failure speaks against any more: they wait for the next batch.
+    #: Parts that no failure speaks against any more: they wait for the next batch.
     freed: tuple[tuple[str, ...], ...] = ()
 
     @property

@@ -76,7 +76,7 @@ class Surveyed(Struct, frozen=True, kw_only=True):
 
     #: By target; tasks in the order of the queue.
     work: dict[TargetKey, tuple[str, ...]]
-    #: Those of which an agent, and not the lander, has to do the next step.
+    #: Tasks of which an agent, and not the lander, has to do the next step.
     back: frozenset[str] = frozenset()
     #: Why the record of a task is not acted on, by task.
     doubts: dict[str, str]

@@ -77,7 +77,7 @@ def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:
         case Stopped(by=by) if by == TOLD:
             return True
         case _ if tool_calls == 0:
-            return False  # it has nothing to remember
+            return False  # the session has nothing to remember
         case Stalled(rung=rung):
             return rung in _WAITED
         case LimitExceeded(limit=limit):

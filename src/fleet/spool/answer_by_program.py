@@ -123,7 +123,7 @@ def _create(
         )
     parent = task_json.settings_of(asker.home, asker.task)
     settings = inherited(parent, task=asker.task_id, depth_limit=asker.config.followup_depth)
-    # Its parent runs, so these commands are trusted, also while the follow-up has no task.json yet.
+    # The parent runs, so these commands are trusted, also while the follow-up has no task.json yet.
     trust(asker.home, [settings], datetime.now(UTC))
     check_count(len(follow_ups.of_run(asker.run)), 1, asker.config.followup_limit)
     link = [] if _is_linked(asked, asker.task_id) else [f"--deps={FOLLOWS}:{asker.task_id}"]

@@ -52,7 +52,7 @@ def _create(
     """Make follow-ups: all that the line asks for under the rules, or none."""
     parent = task_json.settings_of(asker.home, asker.task)
     settings = inherited(parent, task=asker.task_id, depth_limit=asker.config.followup_depth)
-    # Its parent runs, so these commands are trusted, also while the follow-up has no task.json yet.
+    # The parent runs, so these commands are trusted, also while the follow-up has no task.json yet.
     trust(asker.home, [settings], queue.db.now())
     out, err = StringIO(), StringIO()
     args = (*asked.args, "--status=blocked") if held else asked.args

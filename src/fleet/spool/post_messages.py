@@ -40,7 +40,7 @@ def post_messages(run: Run, box: DropBox) -> None:
 def _post(folder: int, delivery: Delivery) -> None:
     name = f"{delivery.number:06}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with suppress(OSError):  # it was posted before
+    with suppress(OSError):  # the message was posted before
         os.close(os.open(f"{name}.posted", flags, 0o600, dir_fd=folder))
         words = f"A message from the person who runs this task ({delivery.line})"
         # Without the quotes, so that a hook in plain sh can join several.

@@ -137,7 +137,9 @@ class Dispatcher:
         run = latest_run(task_dir)
         ending = believed_ending(run) if run is not None else None
         if run is None:
-            kill_all(assignment.lease)  # its directory may have been deleted under a living run
+            kill_all(
+                assignment.lease
+            )  # the run's directory may have been deleted under a living run
         if run is None or (ending is not None and not _is_of(ending, run, assignment.lease)):
             settle(self.state, assignment, released("claimed, and never started"), task_dir)
         elif ending is not None:

@@ -34,7 +34,8 @@ _ADOPT_EVERY, _LOOK_AGAIN = 2.0, 15.0
 class _Tries(Struct):
     """How often in a row something was tried for a branch."""
 
-    #: It failed; and the last time, since another lander works on the branch.
+    #: How often the branch's landing failed; and whether the last time was since another lander
+    #: works on the branch.
     failures: int = 0
     elsewhere: bool = False
     #: The branch was found behind its line.

@@ -211,7 +211,9 @@ class Supervisor:
                 self.claimer.want()
                 self._tell_hosts(task_id)
                 (self._blocked.add if blocked else self._blocked.discard)(task_id)
-                if verified or blocked:  # its work is brought home; or others wait for its files
+                if (
+                    verified or blocked
+                ):  # the work is brought home; or others wait for the task's files
                     self.lander.want()
                 if verified:
                     return

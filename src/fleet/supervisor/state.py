@@ -76,7 +76,7 @@ class SupervisorState:
         heartbeat: "Heartbeat | NoHosts | None" = None,
     ) -> None:
         self.home, self.config, self.coder = home, config, coder
-        #: This supervisor among those that share its queue.
+        #: This supervisor among the hosts of a shared queue.
         self.heartbeat = heartbeat or NoHosts()
         self.queue, self.log, self.now = queue, log, now
         self.assignments = Assignments()

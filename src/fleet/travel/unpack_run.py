@@ -170,7 +170,7 @@ def _own_spec(data: bytes, home: Home, task_id: str) -> bytes:
         raise QueueError(f"run.json of {task_id} in the queue is damaged: {error}") from None
     base = None
     if spec.base is not None and spec.base.head:
-        # Its first run began at a commit: here that is one of the clone that is made of it.
+        # The task's first run began at a commit: here that is one of the clone that is made of it.
         place = os.path.realpath(home.clone(task_id))
         dot = f"{place}/.git"
         base = Base(root=place, git_dir=dot, common_dir=dot, snapshot=spec.base.head)

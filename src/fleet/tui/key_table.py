@@ -22,9 +22,9 @@ class TopKey(Struct, frozen=True):
     action: str
     words: str
     needs: tuple[Need, ...] = ()
-    #: It changes something: not there with --read-only.
+    #: The key changes something: not there with --read-only.
     acts: bool = False
-    #: It stands in the bottom line.
+    #: The key stands in the bottom line.
     told: bool = True
 
 

@@ -25,13 +25,13 @@ Rung = Literal[
     "fine",
     "never_started",
     "degraded",
-    #: It has shown nothing for too long: take samples of it.
+    #: The run has shown nothing for too long: take samples.
     "suspect",
     "silent",
-    #: Its stream is silent, and its CLI's own record grows.
+    #: The stream is silent, and the CLI's own record grows.
     "stream_lost",
     "needs_input",
-    #: It waits in `ask_human` for a person.
+    #: The agent waits in `ask_human` for a person.
     "asking",
     "waiting_limit",
     "looping",
@@ -112,7 +112,7 @@ class RunFacts(Struct, frozen=True, kw_only=True):
     silent: float
     #: Seconds since its start, or since the end of the supervisor's last absence.
     age: float = 0.0
-    #: It printed something that its coder could read.
+    #: The agent printed something that the coder could read.
     begun: bool = True
     #: What keeps it from beginning, by its own words.
     cause: Reason | None = None
@@ -122,7 +122,7 @@ class RunFacts(Struct, frozen=True, kw_only=True):
     open: tuple[OpenCall, ...] = ()
     #: The tool that waits for a person.
     asks: str = ""
-    #: It was told to end its turn; None: it was not.
+    #: The agent was told to end the turn; None: not told.
     parked: ParkedFor | None = None
     repeats: int = 0
     repeated: str = ""

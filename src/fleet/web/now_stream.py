@@ -107,7 +107,7 @@ class NowStream:
                 if not in_force():
                     return
                 yield self._beat()  # the queue does not answer: the client sees that we live
-        while not mine.empty():  # it is in what comes first
+        while not mine.empty():  # the change is in what comes first
             mine.get_nowait()
         missed = [data for _, after, data in self._changes if after >= since]
         known = bool(self._changes) and self._changes[0][1] <= since

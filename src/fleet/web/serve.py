@@ -212,7 +212,7 @@ class _Server(uvicorn.Server):
         self.should_exit = True
         if self._end is not None:
             loop, told = self._end
-            with suppress(RuntimeError):  # it has ended
+            with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(told.set)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

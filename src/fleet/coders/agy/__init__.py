@@ -12,12 +12,12 @@ from fleet.schemas import Event, Task
 
 _MODES: Mapping[Permissions, tuple[str, ...]] = {
     "edit": ("--mode", "accept-edits"),
-    # It has no mode that judges for itself; what it may run is in its own settings file.
+    # agy has no mode that judges for itself; what agy may run is in agy's own settings file.
     "auto": ("--mode", "accept-edits"),
     "bypass": ("--dangerously-skip-permissions",),
 }
 
-#: Its own limit is five minutes, and ends a run in mid-work as a success. Fleet has limits.
+#: agy's own limit is five minutes, and ends a run in mid-work as a success. Fleet has limits.
 _NO_TIMEOUT = "24h"
 
 
@@ -26,9 +26,9 @@ class AgyCoder(Coder):
     context_limit = 128_000
     program = "agy"
     foreign_models: ClassVar[tuple[str, ...]] = BUILT_IN["agy"].foreign
-    # Its state cannot be moved but with all of the home directory.
+    # agy's state cannot be moved but with all of the home directory.
     state_variable: ClassVar[str] = "HOME"
-    # Its login is in the keyring, which is found over the session bus, or below $HOME.
+    # agy's login is in the keyring, which is found over the session bus, or below $HOME.
     passes = ("DBUS_SESSION_BUS_ADDRESS",)
     prints_ending = True
     shows_tools = True

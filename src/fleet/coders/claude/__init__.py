@@ -121,7 +121,7 @@ class ClaudeCoder(Coder):
             # Half of its system prompt tells how to keep notes; fleet has artifacts for that.
             own["CLAUDE_CODE_DISABLE_AUTO_MEMORY"] = "1"
         if self.options.permissions == "bypass" and os.geteuid() == 0:
-            own["IS_SANDBOX"] = "1"  # it refuses to bypass as root without this word
+            own["IS_SANDBOX"] = "1"  # claude refuses to bypass as root without this word
         return {**super().env(task, task_dir), **own}
 
     def telemetry(self) -> dict[str, str]:

@@ -100,7 +100,7 @@ class ToolCalls(Struct, kw_only=True):
     denied: dict[str, str] = field(default_factory=dict[str, str])
     #: How often in a row the last call failed with the same input and the same error.
     repeated_errors: int = 0
-    #: That call and its error, for people.
+    #: The repeated call and its error, for people.
     repeated: str = ""
     #: Errors since the last result that was none.
     errors_in_a_row: int = 0

@@ -55,13 +55,13 @@ class ActEnd(Struct, frozen=True, kw_only=True):
     """What an act came to."""
 
     verb: str
-    #: The task that it was about; empty: all of fleet.
+    #: The task of the act; empty: all of fleet.
     id: str = ""
     #: The command line that does the same.
     line: str
     #: A sentence for the person.
     words: str
-    #: What the command's `--json` prints, if it prints something.
+    #: What the command's `--json` prints, if anything.
     value: Any = None
 
 

@@ -17,9 +17,9 @@ class KnownProject(Struct, frozen=True, kw_only=True):
     """A directory that tasks work in."""
 
     path: str
-    #: How many open tasks it has.
+    #: How many open tasks the directory has.
     tasks: int = 0
-    #: runtime.toml has a table of it.
+    #: runtime.toml has a table for the directory.
     declared: bool = False
 
 

@@ -55,7 +55,7 @@ class TellWish(_ActWish, frozen=True, kw_only=True):
 
     id: TaskId
     text: Text
-    #: Stop the agent for it, and carry its session on.
+    #: Stop the agent, and carry the session on with the message.
     now: bool = False
 
 
@@ -63,7 +63,7 @@ class StopWish(_ActWish, frozen=True, kw_only=True):
     """End a task's run."""
 
     id: TaskId
-    #: Kill it, without the time to end by itself.
+    #: Kill the run, without the time to end by itself.
     now: bool = False
 
 
@@ -71,7 +71,7 @@ class RetryWish(_ActWish, frozen=True, kw_only=True):
     """Put a task back into the queue, with attempts counted anew."""
 
     id: TaskId
-    #: What it may spend from now on, like `$10`.
+    #: What the task may spend from now on, like `$10`.
     budget: Line | None = None
     #: A new clone, and a new session.
     fresh: bool = False

@@ -39,14 +39,14 @@ class AuditLine(Struct, frozen=True, kw_only=True):
     #: `cli`, `web`, `top`, `mcp`, or the channel that the act came by: `telegram`, `ntfy`.
     surface: str
     user: str
-    #: Which browser, of an act on the page: its id, its role, what it calls itself.
+    #: The browser of an act on the page: id, role, and what the browser calls itself.
     session: str = ""
     verb: str
     #: The task; empty: all of fleet, or several.
     task: str = ""
     #: The command line that does the same.
     line: str
-    #: `done`, or why it was not done.
+    #: `done`, or why the act was not done.
     end: str
     #: The SHA-256 of the line before.
     before: str = _BEGIN

@@ -35,7 +35,7 @@ from fleet.schemas import NOT_WORK, Settings, Task
 from fleet.schemas.account import NO_CHAIN
 from fleet.schemas.comparison import Comparison, Entry
 
-#: In an entry's metadata: which comparison it belongs to.
+#: In an entry's metadata: the comparison that the entry belongs to.
 MARK = "fleet_compare"
 #: More entries than this are taken for a mistake.
 MOST = 50

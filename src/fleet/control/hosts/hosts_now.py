@@ -17,11 +17,11 @@ class HostNow(Struct, frozen=True, kw_only=True):
     """One host with the tasks in hand."""
 
     host: Host
-    #: `up`, `draining`, `silent` (it was not heard of for a while), `gone` (its supervisor ended).
+    #: `up`, `draining`, `silent` (not heard of for a while), `gone` (the supervisor ended).
     state: str
-    #: How long ago it was heard of, by the server's clock.
+    #: How long ago the host was heard of, by the server's clock.
     seen: timedelta
-    #: It is the host that this command runs on.
+    #: The host is the one that this command runs on.
     here: bool = False
     tasks: tuple[HostWork, ...] = ()
 

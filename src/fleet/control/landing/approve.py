@@ -98,7 +98,7 @@ def release(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ
     if landing.state != "held":
         raise Refused(f"{task_id} is not held: {landing.words()}", hint="See: fleet land")
     work = work_of_run(fleet.home, fleet.get(task_id), landing, fleet.config)
-    # What is not brought home yet is asked about when it is.
+    # Work that is not brought home yet is asked about once it is.
     why = why_waiting_asks(work) if work is not None and landing.commit else ""
 
     def released(now: Landing) -> Landing | None:
@@ -116,7 +116,7 @@ def ring(fleet: Control) -> None:
     """Wake a supervisor, whose lander looks at what waits."""
     Doorbell(fleet.home.path / BELL).ring()
     if fleet.is_shared:  # where the supervisor hears the queue, and no bell of the home
-        with suppress(FleetError):  # it looks again by itself once the queue answers
+        with suppress(FleetError):  # the supervisor looks again once the queue answers
             tell_landers(fleet.tracker)
 
 

@@ -39,11 +39,11 @@ class LandEnd(Struct, frozen=True, kw_only=True):
     """What became of the tasks that were to land."""
 
     landed: tuple[str, ...] = ()
-    #: Those that did not land, each with how it stands.
+    #: Tasks that did not land, each with how the task stands.
     left: tuple[tuple[str, str], ...] = ()
-    #: Those that could not be approved, each with why.
+    #: Tasks that could not be approved, each with the reason.
     refused: tuple[tuple[str, str], ...] = ()
-    #: Why the rest is waited for no longer; empty if all of it came to an end.
+    #: Why the rest is waited for no longer; empty if everything came to an end.
     problem: str = ""
 
 

@@ -24,7 +24,7 @@ class LandingTask(Struct, frozen=True, kw_only=True):
     title: str
     state: LandingState
     words: str
-    #: It waits for nothing but a person's word.
+    #: The work waits for nothing but a person's word.
     to_approve: bool = False
 
     @property

@@ -48,7 +48,7 @@ class RevertedWork(Struct, frozen=True, kw_only=True):
     task_id: str
     into: str
     commit: str
-    #: Why the branch does not stand there yet; empty if it does.
+    #: Why the branch does not stand there yet; empty if the branch does.
     behind: str = ""
     #: What a person should know of the checkouts that followed.
     told: tuple[str, ...] = ()
@@ -232,7 +232,8 @@ def _line_before(fleet: Control, git: Git, landing: Landing) -> str:
     assert landed is not None
     if landing.how != "rebase":
         return landed.parents[0]
-    # Its commits lie one on the other, perhaps on those of others that landed in the same train.
+    # The commits of a rebase lie one on the other, perhaps on commits of others that landed in the
+    # same train.
     others = {landed.line_before}
     for place in fleet.home.tasks.iterdir():
         other = landing_json.read(fleet.home, place.name)

@@ -36,20 +36,20 @@ class UnlandedWork(Struct, frozen=True, kw_only=True):
     title: str
     state: LandingState
     words: str
-    #: Why it asks, is held or went back; empty if that is plain.
+    #: Why the work asks, is held or went back; empty if that is plain.
     why: str = ""
-    #: It asks, and approving it is not enough: its agent could not make it fit.
+    #: The work asks, and approving is not enough: the agent could not make the work fit.
     stuck: bool = False
     repository: str
     into: str
-    #: Since when it is in this state.
+    #: Since when the work is in this state.
     since: datetime
-    #: How many files it changes; None: that is not known yet.
+    #: How many files the work changes; None: not known yet.
     files: int | None = None
-    #: Those of them that a person has to approve; the first few.
+    #: Files that a person has to approve; the first few.
     protected: tuple[str, ...] = ()
     verdict: str
-    #: The commit that is to land; empty while the work is in its clone.
+    #: The commit that is to land; empty while the work is in the clone.
     tip: str = ""
     tries: int = 0
     approved_by: str = ""

@@ -17,20 +17,21 @@ class Notice(Struct, frozen=True, kw_only=True):
     """One thing that a person may want to know."""
 
     topic: Topic
-    #: The task that it is about; empty: the home.
+    #: The task that the notice is about; empty: the home.
     task: str = ""
     title: str = ""
     #: What is so, in a sentence or the agent's own words.
     text: str = ""
-    #: The command that does something about it.
+    #: The command that a person would give.
     way_on: str = ""
     #: Of a question: the answers that the agent offers.
     options: tuple[str, ...] = ()
-    #: It passes in quiet hours.
+    #: The notice passes in quiet hours.
     urgent: bool = False
-    #: It is so until a person or fleet changes it; else it happened once.
+    #: The notice holds until a person or fleet changes what it tells; else it happened once.
     lasts: bool = True
-    #: What tells it from others of its topic, where its text holds figures that change.
+    #: What tells the notice from others of the same topic, where the text holds figures that
+    #: change.
     name: str = ""
 
     @property

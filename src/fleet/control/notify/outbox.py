@@ -38,10 +38,10 @@ class Asked(Struct, frozen=True, kw_only=True):
     nonce: str
     message: str
     task: str
-    #: The key of its notice.
+    #: The key of the notice.
     notice: str
     options: tuple[str, ...]
-    #: How it was answered, or what became of it; empty: it is open.
+    #: The answer, or what became of the question; empty: open.
     end: str = ""
 
 

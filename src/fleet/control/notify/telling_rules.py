@@ -37,10 +37,10 @@ class ToldNotice(Struct, frozen=True, kw_only=True):
 
     notice: Notice
     since: datetime
-    #: When it is told next; None: it has been told often enough.
+    #: When the notice is told next; None: told often enough.
     due: datetime | None
     times: int = 0
-    #: Since when it is no longer so.
+    #: Since when the notice holds no more.
     ended_at: datetime | None = None
 
     @property
@@ -57,7 +57,7 @@ class Notification(Struct, frozen=True, kw_only=True):
     topic: str
     subject: str
     text: str
-    #: The tasks that it is about.
+    #: The tasks that the message is about.
     tasks: tuple[str, ...] = ()
     #: Of a question: what an answer names, and the answers that the agent offers.
     nonce: str = ""
@@ -208,7 +208,7 @@ def _name(notice: Notice) -> str:
 def _words(notice: Notice, settings: NotifySettings) -> str:
     """The text of a message about one notice, and the command to act on the notice."""
     text = notice.text if settings.detail == "full" and notice.task else ""
-    if not notice.task and len(notice.text) > _HEADLINE:  # else the subject has all of it
+    if not notice.task and len(notice.text) > _HEADLINE:  # else the subject has all of the text
         text = notice.text
     shown = text if len(text) <= _MOST else f"{text[:_MOST]} …"
     parts = (shown.strip(), f"→ {notice.way_on}" if notice.way_on else "")

@@ -36,7 +36,7 @@ class PageSession(Struct, frozen=True, kw_only=True):
     """One browser that may use the page."""
 
     id: str
-    #: The digest of its key.
+    #: The digest of the session's key.
     digest: str
     role: Role
     #: What the browser calls itself; written by the client, so shown and never obeyed.

@@ -22,13 +22,13 @@ class TaskView(Struct, frozen=True, kw_only=True):
     state: str
     id: str = ""
     status: str = ""
-    #: The wave that it runs in, from 1 on; 0: it does not run.
+    #: The wave that the task runs in, from 1 on; 0: the task does not run.
     wave: int = 0
     after: Sequence[str] = ()
     files: Sequence[str] = ()
-    #: Commands that the plan proposes to verify it with.
+    #: Commands that the plan proposes to verify the task with.
     verify: Sequence[str] = ()
-    #: The spec calls it optional: other tasks do not wait for it.
+    #: The spec calls the task optional: other tasks do not wait for it.
     optional: bool = False
     place: str = ""
 

@@ -25,9 +25,9 @@ class BlockedTask(Struct, frozen=True, kw_only=True):
 
     id: str
     title: str
-    #: The agent's question; empty if it asks nothing.
+    #: The agent's question; empty if there is none.
     question: str = ""
-    #: The command that answers it.
+    #: The command that answers the question.
     way_out: str = ""
     #: Why the task is blocked; and why earlier attempts failed, where that is something else.
     why: str = ""

@@ -35,7 +35,8 @@ class PlacedCode(Struct, frozen=True, kw_only=True):
     """A new task's settings with the code's origin, and what a person is told about that."""
 
     settings: Settings
-    #: Why the task stays on this host; empty: it may run elsewhere, or the queue is not shared.
+    #: Why the task stays on this host; empty: the task may run elsewhere, or the queue is not
+    #: shared.
     stays: str = ""
     #: How many files are not committed, which other hosts do not get.
     left: int = 0

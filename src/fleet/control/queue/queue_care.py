@@ -35,9 +35,9 @@ class QueueCondition(Struct, frozen=True, kw_only=True):
 
     #: embedded, beads or postgresql.
     kind: str
-    #: The id that the home knows; empty if it has opened no queue yet.
+    #: The id that the home knows; empty if no queue was opened yet.
     identity: str
-    #: Why the queue cannot be used; empty if it can.
+    #: Why the queue cannot be used; empty: the queue can be used.
     problem: str
     hint: str
     #: How the user's data is backed up.

@@ -30,7 +30,7 @@ def shut_down(home: Home, *, now: bool = False, patience: float = PATIENCE) -> H
         )
     for _ in range(2 if now else 1):
         if not process_identity.send(holder.who, SIGTERM):
-            return holder  # it ended by itself meanwhile
+            return holder  # the supervisor ended by itself meanwhile
         time.sleep(_LOOK)
     end = time.monotonic() + _grace(home) + patience
     while process_identity.alive(holder.who):

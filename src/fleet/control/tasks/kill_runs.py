@@ -43,11 +43,11 @@ class Braked(Struct, frozen=True, kw_only=True):
 
     task_id: str
     run: int | None
-    #: Nothing of it is left.
+    #: No process of the run is left.
     gone: bool
     #: Seconds from the call of `brake` until nothing was left.
     seconds: float
-    #: Its keeper was dead or too slow, and its processes were killed without it.
+    #: The keeper was dead or too slow, and the run's processes were killed without the keeper.
     by_hand: bool = False
     #: Numbers of the processes that are left.
     left: tuple[int, ...] = ()

@@ -48,18 +48,18 @@ class Question(Struct, frozen=True, kw_only=True):
     note: str = ""
     #: The last `## Q:` block that has no answer; empty if there is none.
     question: str = ""
-    #: What it waits with is a plan, and no question.
+    #: The task waits with a plan, and with no question.
     plan: bool = False
-    #: The command that answers it.
+    #: The command that answers the question.
     way_out: str = ""
     #: The answers that the agent offers, and what it would do without one. Any text is an answer.
     options: tuple[str, ...] = ()
     default: str = ""
-    #: When it was asked, where that is known.
+    #: When the question was asked, where that is known.
     asked_at: datetime | None = None
     #: The agent runs and waits for the answer right now.
     waiting: bool = False
-    #: An agent proposed the task, and asks whether it may be worked on.
+    #: An agent proposed the task, and asks whether the task may be worked on.
     proposed: bool = False
 
 

@@ -47,13 +47,13 @@ class StopEnd(Struct, frozen=True, kw_only=True):
     """What `fleet stop` reports."""
 
     task_id: str
-    #: The run is over. False: it could not be killed, or runs on another machine.
+    #: The run is over. False: the run could not be killed, or is on another machine.
     ended: bool
     #: What became of the run, in a sentence; empty if that is not decided yet.
     why: str = ""
     #: The task's status now.
     status: Status = "in_progress"
-    #: The queue knows; otherwise a supervisor still has to tell it.
+    #: The queue knows; otherwise a supervisor still has to tell the queue.
     settled: bool = False
 
 
@@ -80,7 +80,7 @@ def stop(
         end = _watch_the_end(fleet, task, time.monotonic() + patience)
         if end.ended or not lives(fleet, task):
             return end
-        patience = margin  # it had its grace
+        patience = margin  # the run had its grace
     elif not braked and not lives(fleet, task):
         raise Refused(
             f"nothing of {task.id} is running, and no supervisor is there to settle it",

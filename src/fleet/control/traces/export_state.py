@@ -19,7 +19,7 @@ class ExportState(Struct, frozen=True, kw_only=True):
 
     #: When the receiver last took something.
     sent_at: datetime | None = None
-    #: Why it did not take the last; empty: it did.
+    #: Why the receiver did not take the last spans; empty: taken.
     problem: str = ""
     problem_since: datetime | None = None
 

@@ -21,7 +21,7 @@ class WayOn(Struct, frozen=True, kw_only=True):
     #: A verb of `control/acts/act_table.py`; empty: only the command line does it.
     verb: str
     line: str
-    #: Another task that is to be looked at for it; empty: none.
+    #: Another task that is to be looked at first; empty: none.
     task: str = ""
 
 
@@ -78,14 +78,14 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     way_on: WayOn | None = None
     #: What the agent asks; empty if it asks nothing.
     question: str = ""
-    #: Answers that it offers; any text is one.
+    #: Answers that the agent offers; any text is one.
     options: tuple[str, ...] = ()
     #: The attempt that runs, or that comes next, of as many as there may be.
     attempt: int = 1
     attempts: int = 0
-    #: What the last run that is over had shown; None: it claimed nothing, or there is none.
+    #: What the last run that is over had shown; None: no claim, or no such run.
     verdict: VerdictState | None = None
-    #: How far verified work is on its way to its branch; None: it is on none.
+    #: How far verified work is on the way to the branch; None: no landing.
     landing: LandingState | None = None
     landing_words: str = ""
     #: What all runs of the task used, the active one too. A cost that is not known is not 0:
@@ -128,7 +128,7 @@ class GroupCounts(Struct, frozen=True, kw_only=True):
 class Now(Struct, frozen=True, kw_only=True):
     """A home at one moment."""
 
-    #: The place of this value in the stream of changes; 0: it comes from no stream.
+    #: The place of this value in the stream of changes; 0: from no stream.
     seq: int = 0
     as_of: datetime
     home: str

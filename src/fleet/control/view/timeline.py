@@ -16,13 +16,13 @@ class Segment(Struct, frozen=True, kw_only=True, omit_defaults=True):
     title: str = ""
     kind: SegmentKind
     start: datetime
-    #: None: it goes on.
+    #: None: the stretch goes on.
     end: datetime | None = None
     run: int | None = None
     coder: str = ""
     model: str = ""
     account: str = ""
-    #: The outcome by name, like `Finished` or `Failed (auth)`; empty: the run goes on, or it is a
+    #: The outcome by name, like `Finished` or `Failed (auth)`; empty: the run goes on, or this is a
     #: wait.
     outcome: str = ""
     why: str = ""

@@ -44,7 +44,7 @@ class SettledRuns:
                 if self._passes_over is None or not self._passes_over(run):
                     receipt, ending = receipt_json.read(run), read_ending(run)
                     if receipt is None or ending is None:
-                        over = False  # it is not settled yet: look again
+                        over = False  # the run is not settled yet: look again
                         continue
                     yield run, receipt, ending
                 self._found.add(key)

@@ -13,7 +13,7 @@ from fleet.files.lenient_read import Content
 from fleet.schemas import Context
 
 Kind = Literal["prompt", "tools", "rules", "skill", "command", "agent", "server", "plugin"]
-#: Whose it is: the CLI's own, the user's, the project's, or a plugin's (which is the user's).
+#: Where a load comes from: the CLI, the user, the project, or a plugin (which is the user's).
 Origin = Literal["cli", "user", "project", "plugin"]
 
 #: Bytes of text for one token, where no CLI counts: a rule of thumb for English and code.

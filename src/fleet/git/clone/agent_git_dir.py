@@ -111,7 +111,7 @@ def _link(entry: "os.DirEntry[str]", place: Path) -> bool:
         return False
     if stat.S_ISREG(place.lstat().st_mode):
         return True
-    place.unlink()  # it was replaced between the look and the link
+    place.unlink()  # the file was replaced between the look and the link
     return False
 
 

@@ -51,7 +51,7 @@ def checkouts_of(land: LandRepository, branch: str) -> list[BranchCheckout]:
             continue
         if not os.path.isdir(root):  # noqa: PTH112
             if root and not os.path.lexists(f"{git_dir}/locked"):
-                continue  # its directory is gone: git forgets it by itself
+                continue  # the worktree's directory is gone: git forgets the entry by itself
             why = f"the files of {git_dir} are not there"
         else:
             why = unfinished(git_dir)

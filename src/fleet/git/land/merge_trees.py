@@ -75,7 +75,7 @@ def _with_attributes(git: Git, line: str) -> Git:
     try:
         text = git.ask("cat-file", "blob", f"{line}:{_ATTRIBUTES}", cap=_LARGEST)
     except GitFailed:
-        return git  # it has none
+        return git  # the commit has no attributes
     name = hashlib.sha256(text).hexdigest()[:16]
     place = Path(git.repo.git_dir) / f"attributes-{name}"
     if not place.exists():

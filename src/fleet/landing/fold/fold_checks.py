@@ -40,7 +40,7 @@ def check_plan(policy: Policy, *, repository: str, clone: str, cwd: str) -> Chec
     top = os.path.realpath(repository)
     project = os.path.realpath(policy.copies.project or top)
     if project != top and not project.startswith(f"{top}/"):
-        project = top  # it holds more than the repository
+        project = top  # the project holds more than the repository
     inside = os.path.relpath(os.path.realpath(cwd), os.path.realpath(clone))
     return CheckPlan(inside=inside, top=top, project=project, policy=policy)
 

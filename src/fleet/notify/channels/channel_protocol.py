@@ -24,7 +24,7 @@ class NotSent(Struct, frozen=True, kw_only=True):
 class PersonReply(Struct, frozen=True, kw_only=True):
     """What a person sent back."""
 
-    #: Who sent it: `telegram 1234`.
+    #: The sender: `telegram 1234`.
     by: str
     #: What the channel calls the reply, to acknowledge it; and the message that it replies to.
     id: str = ""

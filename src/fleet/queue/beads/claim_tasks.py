@@ -34,8 +34,8 @@ class Claims:
     def __init__(self, tracker: Tracker, ledger: Ledger) -> None:
         self._tracker = tracker
         self._ledger = ledger
-        #: Who has seen what is in progress. The others look once although no lease ran out: the
-        #: ledger may have been lost, or bd may have told us less than it did.
+        #: Owners that have seen what is in progress. Any other looks once although no lease ran
+        #: out: the ledger may have been lost, or bd may have done more than it told us.
         self._looked: set[str] = set()
 
     def take(self, owner: str, *, count: int, ttl: timedelta) -> list[Lease]:

@@ -273,7 +273,7 @@ def state_now(run: Run) -> ProcessEnd | Running | Orphaned:
         return keeper_client.state_of(run, patience=0)
     except InvalidTask as error:
         with locked(run.lock) as lock:
-            if lock is None:  # its keeper lives, so that its end will be known
+            if lock is None:  # the keeper lives, so that the run's end will be known
                 return Running(None)
             run.fence()
             return Vanished(None, why=error.message)

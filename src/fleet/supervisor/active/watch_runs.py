@@ -199,7 +199,7 @@ class Watchdog:
         if watched.look is None or not watched.look.youngest:
             return False
         if run.adopted:
-            return True  # it is not known any more when its calls began
+            return True  # when the calls began is not known any more
         opened = [call.since for call in run.tools.open.values() if call.since is not None]
         longest = max([silent, *((self._now() - at).total_seconds() for at in opened)])
         return watched.look.youngest >= awake - longest - _BEFORE_THE_CALL

@@ -205,7 +205,7 @@ def _closed(queue: Queue, task: Task, owner: str) -> bool:
     try:
         queue.close_task(task, by=owner, reason="all of its tasks are closed")
     except (NotFound, Refused):
-        return False  # it has open tasks, or is gone
+        return False  # the epic has open tasks, or is gone
     return True
 
 

@@ -174,7 +174,7 @@ class HostTravel:
         landing = _landing_of(home, task.id, run)
         answer = send_work(home, task.id, run.number, origin.url, title=task.title, landing=landing)
         why = words_of(answer, origin.url)
-        if why and not elsewhere:  # its work is in the project here
+        if why and not elsewhere:  # the work is in the project here
             self.told.append((task.id, f"{why}; other hosts begin without it"))
         elif isinstance(answer, RemoteSilent):
             raise FleetError(why)

@@ -32,13 +32,13 @@ _PAUSE = 0.2
 class HostPlan(Struct, frozen=True, kw_only=True):
     """What a person wants of the new host."""
 
-    #: Where its queue is, if not by the address that this home has.
+    #: The host's address of the queue, if not the one that this home has.
     queue: str = ""
     #: The home there, below the login's own directory or absolute; empty: ~/.fleet.
     home: str = ""
-    #: `KEY=VALUE` for its runtime.toml.
+    #: `KEY=VALUE` for the host's runtime.toml.
     settings: tuple[str, ...] = ()
-    #: Addresses of repositories that it may fetch from.
+    #: Addresses of repositories that the host may fetch from.
     trust: tuple[str, ...] = ()
     start: Start = "service"
 
@@ -50,7 +50,7 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     python: str
     git: str
     home: str
-    #: It is of the same kind as this one: what is installed here runs there.
+    #: The machine is of the same kind as this one: what is installed here runs there.
     same_kind: bool
     #: A home is there already, on this queue.
     has_home: bool
@@ -64,9 +64,9 @@ class AddedHost(Struct, frozen=True, kw_only=True):
     #: The home there, and the program.
     home: str
     fleet: str
-    #: The host, if its supervisor was started and has been heard of.
+    #: The host, if a supervisor was started there and has been heard of.
     host: Host | None = None
-    #: Its service outlives the last login there; None: it has no service.
+    #: The service outlives the last login there; None: there is no service.
     lingers: bool | None = None
 
 

@@ -29,7 +29,7 @@ class OwnWheels(Struct, frozen=True, kw_only=True):
     """Wheels in a directory."""
 
     version: str
-    #: Says which code it is: one for each content.
+    #: Names the packed code: one digest for each content.
     digest: str
     files: tuple[Path, ...]
     #: Which optional parts of fleet are installed here.

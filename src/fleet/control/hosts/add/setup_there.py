@@ -26,7 +26,7 @@ from typing import Any, BinaryIO
 _ANSWER, _INSTALL, _BEGIN = 20.0, 600.0, 30.0
 #: How much of what a failed program printed is told.
 _TOLD = 1500
-#: A venv that was made to its end.
+#: Marks a venv that is complete.
 _READY = "fleet-ready"
 
 

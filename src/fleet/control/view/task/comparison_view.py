@@ -25,18 +25,19 @@ class ComparedEntry(Struct, frozen=True, kw_only=True):
     """One coder's try at the task, with what the last run that is over showed."""
 
     number: int
-    #: Its task; empty while that is not in the queue.
+    #: The entry's task; empty while that is not in the queue.
     id: str
     #: The coder, with the model where one was named.
     label: str
     turn: int
     result: Result
-    #: It is over; and it was closed by its evidence, so that it may be picked without `force`.
+    #: The entry is over; and it was closed by its evidence, so that it may be picked without
+    #: `force`.
     over: bool
     done: bool
     claim: str = ""
     checks: tuple[Check, ...] = ()
-    #: The rules that it broke, scope first.
+    #: The rules that the entry broke, scope first.
     findings: tuple[Finding, ...] = ()
 
 

@@ -36,10 +36,10 @@ class DiffHunk(Struct, frozen=True, kw_only=True):
 class FileOfDiff(Struct, frozen=True, kw_only=True):
     """One file of a diff, in the list of files."""
 
-    #: Its place in the list, by which its rows are asked for.
+    #: The file's place in the list, by which the file's rows are asked for.
     number: int
     path: str
-    #: The name that it had; empty: the same.
+    #: The name that the file had; empty: the same.
     was: str = ""
     kind: FileKind
     added: int = 0

@@ -14,7 +14,7 @@ EntryKind = Literal["text", "thinking", "call", "error", "note", "sign", "person
 class TranscriptEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing that happened, from one line of `events.jsonl`."""
 
-    #: Where its line begins, in bytes, and which of the things in that line it is.
+    #: Where the entry's line begins, in bytes, and which of the things in that line the entry is.
     at: int
     part: int = 0
     kind: EntryKind

@@ -29,10 +29,10 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     account: str = ""
     begun: datetime | None = None
     ended: datetime | None = None
-    #: Its outcome by name, like `Finished` or `Failed (auth)`; empty: the run is not over.
+    #: The outcome by name, like `Finished` or `Failed (auth)`; empty: the run is not over.
     outcome: str = ""
     why: str = ""
-    #: It counted as an attempt.
+    #: The run counted as an attempt.
     counts: bool = False
     spent: Spend = Spend()
     verdict: str | None = None
@@ -64,7 +64,7 @@ class WholeTask(Struct, frozen=True, kw_only=True):
     as_of: datetime
     row: TaskRow
     task: Task
-    #: Why the task is invalid, and how to mend it; empty: it is not.
+    #: Why the task is invalid, and how to mend it; empty: the task is valid.
     invalid: str = ""
     hint: str = ""
     settings: tuple[SettingOf, ...] = ()
@@ -82,7 +82,8 @@ class WholeTask(Struct, frozen=True, kw_only=True):
     waits_for: tuple[TaskRow, ...] = ()
     unblocks: tuple[TaskRow, ...] = ()
     landing: Landing | None = None
-    #: Where its agent works, and the branch that the work comes to; empty: in the project itself.
+    #: Where the task's agent works, and the branch that the work comes to; empty: in the project
+    #: itself.
     clone: str = ""
     branch: str = ""
     #: The task whose comparison this one is the subject or an entry of; empty: none.

@@ -89,11 +89,11 @@ def carry_out(root: bytes, staged: bytes, step: FollowStep) -> str:
         return ""
     source = os.path.join(staged, step.path)  # noqa: PTH118
     if step.new and not os.path.lexists(source):
-        return ""  # it was put in its place before
+        return ""  # the file was put in place before
     now = mark_at(root, step.path)
     if now != step.old:
         if now is None and not step.new:
-            return ""  # it was removed before
+            return ""  # the file was removed before
         return f"{shown(step.path)} was changed meanwhile and is left as it is"
     if not step.new:
         os.unlink(target)  # noqa: PTH108

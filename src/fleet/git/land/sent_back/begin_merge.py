@@ -158,7 +158,7 @@ def _remove(root: Path, name: str) -> None:
     for folder in Path(name).parents:
         if folder == Path():
             return
-        with suppress(OSError):  # it is not empty, or is gone
+        with suppress(OSError):  # the directory is not empty, or is gone
             (root / folder).rmdir()
 
 
@@ -167,7 +167,7 @@ def _index(home: Home, refs: TaskRefs, git_dir: Path, merged: MergedSides, until
     index, kept = git_dir / "merged.index", kept_index(home, refs.task_id)
     git = git_in(git_dir, home.clone(refs.task_id), until, str(index))
     try:
-        shutil.copy2(kept, index)  # it knows the times of files that did not change
+        shutil.copy2(kept, index)  # the kept index knows the times of files that did not change
         git.ask("read-tree", "-m", merged.tree)
     except (OSError, GitFailed):
         index.unlink(missing_ok=True)

@@ -47,7 +47,7 @@ class MergedFile(Struct, frozen=True, kw_only=True):
     path: str
     #: Lines that others landed in the file since the task began.
     landed: tuple[str, ...] = ()
-    #: Those of them that the run's file has, in any place.
+    #: The lines of `landed` that the run's file has, in any place.
     still_there: frozenset[str] = frozenset()
     #: Lines that others took out of it.
     taken_out: tuple[str, ...] = ()

@@ -15,11 +15,11 @@ class RoleRights(Struct, frozen=True, kw_only=True):
     """The rights of one role."""
 
     role: str
-    #: It owns the schema, so that it may migrate it.
+    #: The role owns the schema, and so may migrate it.
     owns: bool
     #: What a host needs and the role lacks, as SQL names it: `UPDATE on tasks`.
     missing: tuple[str, ...] = ()
-    #: It may read every table.
+    #: The role may read every table.
     may_look: bool = True
 
 

@@ -451,7 +451,7 @@ export interface Receipt {
 }
 
 export interface Result {
-  standing: "again" | "asks" | "checked" | "closed" | "failed" | "gone" | "out_of_scope" | "plausible" | "running" | "stopped" | "unverified" | "verified" | "verifying" | "waiting";
+  standing: "again" | "asks" | "checked" | "closed" | "failed" | "gone" | "out_of_scope" | "plausible" | "running" | "stopped" | "unverified" | "verifying" | "waiting";
   why: string;
   attempts: number;
   seconds: number;
