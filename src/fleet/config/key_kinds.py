@@ -65,7 +65,7 @@ def read_secret_place(text: str) -> str:
     }
     if not good.get(kind):
         raise BadInput(
-            "it says where the secret is, and never holds it",
+            "a setting says where a secret is, and never holds one",
             hint="Write env:NAME, file:/PATH or keyring:SERVICE/USER",
         )
     return "" if kind == NONE else text

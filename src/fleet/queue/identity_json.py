@@ -24,8 +24,8 @@ def known_ids(home: Path) -> Mapping[str, str]:
     except InvalidTask as error:
         raise HomeError(
             error.message,
-            hint="It tells this home's queue from others. If the queue is yours, move the file"
-            " away: it is written anew.",
+            hint="The file tells this home's queue from others. If the queue is yours, move the"
+            " file away: fleet writes it anew.",
         ) from error
 
 

@@ -250,7 +250,7 @@ class Run(Struct, frozen=True, dict=True):
         """Raise InvalidTask where the run would be written through a link, or to nowhere."""
         for place in (self.task_dir, self.path.parent, self.path):
             if not check_directory(place):
-                raise InvalidTask(f"{place} is gone", hint="Its records went with it.")
+                raise InvalidTask(f"{place} is gone", hint="The records went with it.")
 
 
 def new_run(

@@ -47,7 +47,7 @@ def mark_of(run: Run) -> str:
     named, parts = RunId.parse(inner), run.path.parts
     if not inner or (named is not None and inner not in parts and named.task not in parts):
         where = run.path / "run.json"
-        raise InvalidTask(f"{where} names the run of another task", hint="It was changed.")
+        raise InvalidTask(f"{where} names the run of another task", hint="The file was changed.")
     return mark
 
 

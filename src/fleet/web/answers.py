@@ -56,7 +56,8 @@ async def in_thread(work: Callable[[], T], patience: float = PATIENCE) -> T:
             return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
     except TimeoutError:
         raise QueueError(
-            f"no answer within {patience:.0f} s", hint="How it does: fleet status, fleet doctor"
+            f"no answer within {patience:.0f} s",
+            hint="How the queue does: fleet status, fleet doctor",
         ) from None
 
 

@@ -260,7 +260,7 @@ def _unix(path: Path) -> socket.socket:
         if stat.S_ISSOCK(path.lstat().st_mode):
             if _answers(path):
                 raise FleetError(
-                    f"another page is offered on {path}", hint="It can be used: fleet web pair"
+                    f"another page is offered on {path}", hint="To use that one: fleet web pair"
                 )
             path.unlink()
     ear = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

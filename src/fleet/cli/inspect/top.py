@@ -29,7 +29,7 @@ def command(read_only: bool) -> None:
     if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
         raise BadInput(
             "this terminal (TERM) cannot show a whole screen",
-            hint="What it can show: fleet tasks --all, or fleet tasks --watch",
+            hint="What such a terminal can show: fleet tasks --all, or fleet tasks --watch",
         )
     for name in ("COLUMNS", "LINES"):  # where they are exported, no resize would be noticed
         os.environ.pop(name, None)

@@ -111,7 +111,9 @@ def _wish(act: Act, given: Given) -> Any:
     try:
         return msgspec.convert(given, act.wish)
     except msgspec.ValidationError as error:
-        raise BadInput(f"{act.verb}: {error}", hint=f"It takes {_fields_told(act)}.") from None
+        raise BadInput(
+            f"{act.verb}: {error}", hint=f"{act.verb} takes {_fields_told(act)}."
+        ) from None
 
 
 def find_act(verb: str) -> Act:

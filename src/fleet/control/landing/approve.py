@@ -177,7 +177,7 @@ def _check_here(fleet: Control, task_id: str, landing: Landing) -> None:
     if landing.host:
         raise Refused(
             f"another host lands the work of {task_id}: {_host_name(fleet, landing.host)}",
-            hint="Say there what is to become of it.",
+            hint="Give the command on that host.",
         )
     if landing.state == "back":
         raise Refused(

@@ -142,7 +142,10 @@ def accept(home: Home, config: Config, now: datetime) -> bool:
     True if a new one was made.
     """
     if supervisor_of(home) is not None:
-        raise Refused("a supervisor runs on this home", hint="End it first: its leases would go.")
+        raise Refused(
+            "a supervisor runs on this home",
+            hint="End the supervisor first, whose leases would go: fleet shutdown",
+        )
     known = identity_json.known_ids(home.path)
     name = file_of(config)
     for queue in {BEADS, LEDGER} if config.queue == "beads" else {name or _address(config)}:

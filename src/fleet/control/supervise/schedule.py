@@ -98,7 +98,9 @@ def _create_args(words: Sequence[str]) -> tuple[str, ...]:
         raise BadInput("a schedule creates tasks: give it a `bd create` with a title", hint=_HINT)
     for word in given[2:]:
         if word.partition("=")[0] in _TAKEN:
-            raise BadInput(f"a schedule cannot have {word}", hint="It creates one task a time.")
+            raise BadInput(
+                f"a schedule cannot have {word}", hint="A schedule creates one task a time."
+            )
     return tuple(given[2:])
 
 

@@ -247,7 +247,7 @@ def _answer_elsewhere(
         time.sleep(_LOOK)
     raise Refused(
         f"the host that runs {task.id} has not taken the answer within {_HANDED_ON:.0f} s",
-        hint="It takes it as soon as it reaches the queue. See: fleet hosts",
+        hint="The host takes the answer once it reaches the queue. See: fleet hosts",
     )
 
 

@@ -29,7 +29,7 @@ def receipt_of(fleet: Control, word: str, number: int | None = None) -> Receipt:
     which = f"run {number} of {task_id}" if number is not None else task_id
     raise Missing(
         f"there is no receipt of {which}",
-        hint=f"It is written when a run has ended. What goes on: fleet task {task_id} events",
+        hint=f"Receipts are written when runs end. What goes on: fleet task {task_id} events",
     )
 
 
@@ -39,7 +39,7 @@ def changes_of(fleet: Control, word: str, number: int | None = None) -> Changes:
     if receipt.changes is None:
         raise Missing(
             f"nothing is known of what run {receipt.run} of {receipt.task_id} changed",
-            hint="Its directory is in no git repository.",
+            hint="The task's directory is in no git repository.",
         )
     return receipt.changes
 

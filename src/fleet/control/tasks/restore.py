@@ -69,7 +69,7 @@ def plan(
     task_id = task_id_of(fleet, word)
     run = run_of(fleet.home.task(task_id), task_id, number)
     if run is not None and (doubt := run.spec_doubt()):
-        raise InvalidTask(doubt, hint="What it names is not touched.")
+        raise InvalidTask(doubt, hint="No file that such a record names is touched.")
     base = run.spec().base if run is not None else None
     if run is None or base is None or not base.snapshot:
         why = base.trouble if base is not None else ""

@@ -83,8 +83,8 @@ def stop(
         patience = margin  # the run had its grace
     elif not braked and not lives(fleet, task):
         raise Refused(
-            f"nothing of {task.id} is running, and no supervisor is there to settle it",
-            hint="A supervisor does, as soon as it starts: fleet run",
+            f"nothing of {task.id} is running, and no supervisor is there to settle the task",
+            hint="To have the task settled, start one: fleet run",
         )
     return _tell_keeper(fleet, task, by=by, now=now, patience=patience)
 

@@ -72,7 +72,7 @@ def _rows(data: dict[str, Any], spec: SpecText) -> tuple[object, tuple[str, ...]
         )
     if wanted not in tags:
         raise BadInput(
-            f"{spec.main.name} has no tag {wanted!r}", hint=f"It has: {', '.join(tags)}."
+            f"{spec.main.name} has no tag {wanted!r}", hint=f"Tags there: {', '.join(tags)}."
         )
     return tags[wanted], (wanted, "tasks")
 

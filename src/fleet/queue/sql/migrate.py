@@ -32,7 +32,7 @@ def migrate(
         if have > len(todo):
             raise SchemaTooNew(
                 f"the queue has schema version {have}, and this fleet knows {len(todo)}",
-                hint="It was opened by a later fleet. Upgrade this one; nothing was changed.",
+                hint="A later fleet has opened the queue. Upgrade this one; nothing was changed.",
             )
         if 0 < have < len(todo):
             backup(have)

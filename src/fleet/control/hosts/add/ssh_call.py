@@ -70,8 +70,8 @@ def ask(
         raise FleetError(f"ssh {to.name} {done.problem}", hint=" ".join(err[-2:]))
     if done.code == _SSH_FAILED:
         raise FleetError(
-            f"ssh does not reach {to.name}: {'; '.join(err[-2:]) or 'it gave no reason'}",
-            hint=f"It must work without a question: ssh -o BatchMode=yes {to.name} true",
+            f"ssh does not reach {to.name}: {'; '.join(err[-2:]) or 'no reason was given'}",
+            hint=f"This must work without a question: ssh -o BatchMode=yes {to.name} true",
         )
     if done.code == _NO_PYTHON:
         raise FleetError(

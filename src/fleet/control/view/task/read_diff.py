@@ -77,7 +77,7 @@ def read_diff_file(
             raise Refused("the work has changed since the diff was read", hint="Look again.")
     parts = _parts(patch)
     if not 0 <= number < len(parts):
-        raise NotFound(f"the diff has no file {number}", hint=f"It has {len(parts)} files.")
+        raise NotFound(f"the diff has no file {number}", hint=f"The diff has {len(parts)} files.")
     part = parts[number]
     hunks, count = _hunks(patch[part.start : part.end], row, MOST_ROWS)
     found = tuple(_marked(hunk) for hunk in hunks) if words else tuple(hunks)

@@ -58,7 +58,7 @@ def payload(ended: Exited, call: str) -> Any:
         start = ended.out[:200].decode(errors="replace").strip() or "nothing"
         raise QueueUnavailable(
             f"bd {call} answered with something that is not JSON: {error}",
-            hint=f"It began with: {start}",
+            hint=f"The answer began with: {start}",
         ) from error
 
 

@@ -48,8 +48,8 @@ def register(queue: SqlQueue, host: Host, *, machine: str) -> HostState:
             raise Refused(
                 f"another supervisor works on this queue as {host.id}: host {other.name},"
                 f" seen {seconds} s ago",
-                hint="Its home was copied to this machine, or this one to it. Give one of the two a"
-                " new id: stop it, remove the file `owner` from its home, start it.",
+                hint="One home is a copy of the other. Give one of the two hosts a new id: stop its"
+                " supervisor, remove the file `owner` from its home, start it again.",
             )
         queue.db.rows(sql["forget_declines"], {"id": host.id})
     return found[0][0]
