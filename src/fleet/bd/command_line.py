@@ -183,7 +183,7 @@ def _from_disk(name: str) -> bytes:
 
 
 def _storable(word: str) -> bool:
-    """Arguments come as bytes; those that are not UTF-8 cannot be stored or shown again."""
+    """Whether an argument is UTF-8: other bytes cannot be stored or shown again."""
     try:
         return b"\0" not in word.encode()
     except UnicodeEncodeError:

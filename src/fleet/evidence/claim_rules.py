@@ -100,7 +100,7 @@ class ClaimFacts(Struct, frozen=True, kw_only=True):
 
     @property
     def deeds(self) -> int:
-        """The number of those that ended well, where the CLI tells how calls end."""
+        """The number of tool calls that ended well, where the CLI tells how calls end."""
         receipt = self.receipt
         if not receipt.tool_results:
             return self.tries

@@ -79,9 +79,9 @@ class DirectoryWatch:
     def _rest(self, seconds: float) -> None:
         if self._fd < 0:
             return time.sleep(seconds)
-        ear = select.poll()  # select() itself fails on a descriptor above 1023
-        ear.register(self._fd, select.POLLIN)
-        ear.poll(math.ceil(seconds * 1000))
+        poller = select.poll()  # select() itself fails on a descriptor above 1023
+        poller.register(self._fd, select.POLLIN)
+        poller.poll(math.ceil(seconds * 1000))
         return None
 
     def _events(self) -> set[Path]:

@@ -98,7 +98,9 @@ class Git:
         return other
 
     def with_variables(self, more: Mapping[str, str]) -> "Git":
-        """The same with more variables in git's environment: those that name a commit's author."""
+        """The same git with more variables in the environment: those that name a
+        commit's author.
+        """
         other = Git(self.repo, self.until)
         other._own, other._env = self._own, {**self._env, **more}
         return other

@@ -117,9 +117,9 @@ class Keeper:
             if self._fd is None:
                 time.sleep(min(_PAUSE, left))
             else:
-                ear = select.poll()  # select() itself fails on a descriptor above 1023
-                ear.register(self._fd, select.POLLIN)
-                ear.poll(math.ceil(left * 1000))
+                poller = select.poll()  # select() itself fails on a descriptor above 1023
+                poller.register(self._fd, select.POLLIN)
+                poller.poll(math.ceil(left * 1000))
         return True
 
     def close(self) -> None:

@@ -61,7 +61,7 @@ def below(home: Home, task_id: str) -> TaskTree:
 
 
 def note(run: Run, ids: tuple[str, ...]) -> None:
-    """Add to those of a run."""
+    """Add follow-ups to the list of a run."""
     known = _of(run)
     _RECORD.write(run.path / FILE, structs.replace(known, ids=(*known.ids, *ids)))
 

@@ -121,7 +121,8 @@ _NEVER_WORKED = frozenset({"wrong_account", "untrusted", "no_terminal", "never_s
 
 
 def leaves_claim(outcome: Outcome, *, provable: bool) -> bool:
-    """A claim from before such an end is judged: the end says nothing against the work.
+    """Whether a claim that the run made before this end is judged: the end says nothing against the
+    work.
 
     Not so where a person stopped the run, the agent asked a question, or the run was never one of
     this task and account. A stream that ends in no way that the CLI knows is left to those claims

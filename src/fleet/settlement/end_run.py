@@ -82,7 +82,7 @@ def case_of(ended: ExitedRun, claim: AgentClaim, outcome: Outcome) -> InspectedR
 
 
 def _is_judged(ended: ExitedRun, outcome: Outcome) -> bool:
-    """A claim before such an end is held against the evidence.
+    """Whether a claim that the run made before this end is held against the evidence.
 
     Without a verify command not if a tool was cut off in its work: the agent had gone on after its
     claim, and what it left is not what it spoke of.

@@ -1,5 +1,5 @@
-"""Which tasks could run now, by the budgets and accounts, and the waking of those that can again:
-a budget was raised, an account was added or opened, a chain was set, the clock was set, or a run
+"""Which tasks could run now, by budgets and accounts, and waking the tasks that can run again: a
+budget was raised, an account was added or opened, a chain was set, the clock was set, or a run
 ended.
 """
 

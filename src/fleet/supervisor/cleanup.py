@@ -108,7 +108,7 @@ def _candidates(home: Home) -> list[str]:
 
 
 def tidy(home: Home, ids: Sequence[str], tasks: Sequence[Task], now: datetime) -> list[str]:
-    """Clear away what the closed ones of these tasks left; `tasks` are those that still exist.
+    """Clear away what closed tasks left; `tasks` are the tasks that still exist.
 
     Returns a sentence for each thing that was done.
     """

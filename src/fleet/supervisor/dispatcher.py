@@ -239,7 +239,7 @@ class Dispatcher:
         return f"{by} answered its question"
 
     def stop_all(self, reason: Stopped, *, now: bool) -> None:
-        """End every run, and those that come to light from now on."""
+        """End every run, also runs that come to light from now on."""
         self.state.stopping = reason
         for assignment in self.state.assignments:
             self.stop(assignment.task_id, reason, now=now)

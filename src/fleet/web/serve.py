@@ -108,9 +108,9 @@ def start(
     (home.path / FOLDER).mkdir(mode=0o700, exist_ok=True)
     with ExitStack() as held:
         is_only = held.enter_context(only_page(home))
-        ear = _unix(home.path / SOCKET) if where.socket else _tcp(last_port(home), where)
-        ear.listen(128)  # a browser that is sooner than the loop waits
-        server = ListeningServer(reopen, store, where, ear, env)
+        listener = _unix(home.path / SOCKET) if where.socket else _tcp(last_port(home), where)
+        listener.listen(128)  # a browser that is sooner than the loop waits
+        server = ListeningServer(reopen, store, where, listener, env)
         if is_only:
             write_address(home, server.address, server.port)
         server.held = held.pop_all()
@@ -125,14 +125,14 @@ class ListeningServer:
         reopen: Callable[[], Control],
         store: SessionStore,
         where: Listening,
-        ear: socket.socket,
+        listener: socket.socket,
         env: Mapping[str, str],
     ) -> None:
-        self._ear = ear
+        self._listener = listener
         #: What is held for as long as the page answers.
         self.held = ExitStack()
         self._where = where
-        self.port = 0 if where.socket else int(ear.getsockname()[1])
+        self.port = 0 if where.socket else int(listener.getsockname()[1])
         self._page = PageServer(reopen, store, env=env)
         app = self._page.app(_hosts(where, self.port), self._peer_run, proxy=where.proxy)
         config = uvicorn.Config(
@@ -171,9 +171,9 @@ class ListeningServer:
     def serve(self) -> None:
         """Answer until SIGINT or SIGTERM."""
         try:
-            self._server.run(sockets=[self._ear])
+            self._server.run(sockets=[self._listener])
         finally:
-            self._ear.close()
+            self._listener.close()
             self.held.close()
 
     def stop(self) -> None:
@@ -237,15 +237,15 @@ def _tcp(last: int, where: Listening) -> socket.socket:
     family = socket.AF_INET6 if ":" in where.host else socket.AF_INET
     problem = ""
     for port in ports:
-        ear = socket.socket(family, socket.SOCK_STREAM)
-        ear.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            ear.bind((where.host, port))
+            listener.bind((where.host, port))
         except OSError as error:
-            ear.close()
+            listener.close()
             problem = error.strerror or str(error)
             continue
-        return ear
+        return listener
     raise FleetError(
         f"{where.host}:{where.port} cannot be used: {problem}",
         hint="Give another port, or none for a free one: fleet web",
@@ -263,16 +263,16 @@ def _unix(path: Path) -> socket.socket:
                     f"another page is offered on {path}", hint="To use that one: fleet web pair"
                 )
             path.unlink()
-    ear = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
-        ear.bind(str(path))
+        listener.bind(str(path))
     except OSError as error:
-        ear.close()
+        listener.close()
         raise FleetError(f"{path} cannot be used: {error.strerror}") from None
     finally:
         os.umask(before)
-    return ear
+    return listener
 
 
 def _answers(path: Path) -> bool:

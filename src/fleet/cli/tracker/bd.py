@@ -80,7 +80,7 @@ def _close(fleet: Control, name: str, args: Sequence[str], rest: Sequence[str]) 
 
 
 def _refuse_unreadable(args: Sequence[str]) -> None:
-    """Arguments come as bytes; those that are not UTF-8 cannot be stored or shown again."""
+    """Refuse arguments that are not UTF-8, which cannot be stored or shown again."""
     for number, word in enumerate(args, start=1):
         try:
             word.encode()

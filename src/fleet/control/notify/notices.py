@@ -42,7 +42,7 @@ class Notice(Struct, frozen=True, kw_only=True):
 
 
 def notices(now: Now) -> list[Notice]:
-    """All that there is to know, tasks first."""
+    """Every notice that follows from *now*, tasks first."""
     return [*(each for row in now.rows if (each := _of_task(row)) is not None), *_of_home(now)]
 
 

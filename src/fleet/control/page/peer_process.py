@@ -1,8 +1,8 @@
 """Which process stands at the other end of a local connection, and which run that process belongs
 to.
 
-A lock on a garden door: agents run as the user, and a determined one finds another way in. It keeps
-an agent from answering its own question, or approving its own work, by the page's own address.
+No fence: agents run as the user, and a determined one finds another way in. The check keeps an
+agent from answering its own question, or approving its own work, by the page's own address.
 """
 
 import os

@@ -168,7 +168,7 @@ class SessionStore:
 
 
 def _with(known: Mapping[str, PageSession], session: PageSession) -> Mapping[str, PageSession]:
-    """With one more; of too many the one that was not used for the longest goes."""
+    """The sessions with one more; of too many the one that was not used for the longest goes."""
     kept = sorted(known.values(), key=lambda each: each.used_at)[-(_MOST_SESSIONS - 1) :]
     return {each.id: each for each in (*kept, session)}
 

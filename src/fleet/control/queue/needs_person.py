@@ -44,8 +44,8 @@ class TrustWait(Struct, frozen=True, kw_only=True):
 
 
 def blocked_tasks(fleet: Control, landing: Sequence[LandingTask] = ()) -> tuple[BlockedTask, ...]:
-    """The first blocked tasks but those that are on their way to a branch; those that ask
-    something before the others.
+    """The first blocked tasks, without tasks on their way to a branch; tasks with a question come
+    first.
     """
     away = {each.id for each in landing}
     limit = _LOOKED_AT + len(away)

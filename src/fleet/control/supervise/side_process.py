@@ -13,7 +13,7 @@ from fleet.processes.supervisor_lock import AlreadyRunning
 
 
 class SideKind(Struct, frozen=True, kw_only=True):
-    """One kind of such a process."""
+    """One kind of side process."""
 
     name: str
     lock: str

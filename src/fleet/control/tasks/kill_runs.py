@@ -222,7 +222,7 @@ def _press(target: _Target, rows: list[Row], spent: float, *, now: bool) -> None
 
 
 def _others(rows: list[Row]) -> list[Row]:
-    """Without this process: an agent may be the one that calls `fleet stop --all`."""
+    """The processes without this one: an agent may be the caller of `fleet stop --all`."""
     return [row for row in rows if row.who.pid != os.getpid()]
 
 
@@ -237,17 +237,17 @@ def _recorded(run: Run | None) -> bool:
 
 def _wait(targets: Iterable[_Target]) -> None:
     """Wait until the signalled processes have ended, but not longer than one pause."""
-    ear = select.poll()
+    poller = select.poll()
     fds = {fd for target in targets for who in target.told if (fd := process_identity.pidfd(who))}
     for fd in fds:
-        ear.register(fd, select.POLLIN)
+        poller.register(fd, select.POLLIN)
     if not fds:  # only such are left as were killed, or nothing here tells when they end
         time.sleep(_PAUSE / 4)
     end = time.monotonic() + _PAUSE
     try:
         while fds and (left := end - time.monotonic()) > 0:
-            for fd, _ in ear.poll(left * 1000):
-                ear.unregister(fd)
+            for fd, _ in poller.poll(left * 1000):
+                poller.unregister(fd)
                 os.close(fd)
                 fds.discard(fd)
     finally:

@@ -284,7 +284,7 @@ def _place_in_list(row: TaskRow) -> tuple[object, ...]:
 
 
 def _counts(rows: Sequence[TaskRow], queue: QueueRead) -> GroupCounts:
-    """How many there are of each group: those of the rows, and those that are not shown."""
+    """How many tasks each group has: the shown rows, and tasks that are not shown."""
     found = dict.fromkeys(_ORDER, 0)
     for row in rows:
         found[row.group] += 1

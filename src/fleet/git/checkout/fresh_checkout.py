@@ -79,7 +79,7 @@ def make_git_dir(git: Git, tree: str, place: Path, now: Base) -> None:
 
 
 def copy_missing(root: str, place: Path, names: Iterable[str]) -> None:
-    """Copy those of the files that the checkout lacks: regular ones, up to _MOST_BYTES in all."""
+    """Copy the files that the checkout lacks: regular ones, up to _MOST_BYTES in all."""
     left = _MOST_BYTES
     top = os.path.realpath(place)
     for name in names:

@@ -119,8 +119,8 @@ def take(git: Git, spare: Path, tree: str, root: Path, now: Base, bin_: Path) ->
 
 
 def _differing(git: Git, before: str, after: str) -> set[str] | None:
-    """The files that are not the same in two trees; None: those that are may have to be written in
-    another way. Raises GitFailed.
+    """The files that differ between two trees; None: files that are the same may have to be written
+    in another way. Raises GitFailed.
     """
     names = git.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after)
     found = {os.fsdecode(name) for name in names.split(b"\0") if name}
@@ -175,7 +175,7 @@ def _write(git: Git, tree: str, root: Path, noted: _Noted, same: dict[str, _Stat
 
 
 def _with_parents(folders: set[str]) -> set[str]:
-    """Directories with all those that they are in, and the top."""
+    """Directories with all their parents, and the top."""
     found = {"", *folders}
     for path in folders:
         while path := path.rpartition("/")[0]:

@@ -64,7 +64,7 @@ def _move_away(root: Path, names: list[str], place: Path) -> None:
 
 
 def _restore(git: Git, tree: str, names: list[str], index: Path) -> None:
-    """Write those of the files that the tree has."""
+    """Write the files that the tree has."""
     index.unlink(missing_ok=True)
     git.ask("read-tree", tree)
     listed = (

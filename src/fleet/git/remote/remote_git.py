@@ -1,9 +1,9 @@
 """Git that reaches another repository with the operator's own configuration and logins.
 
-Nowhere else does fleet's git read the user's configuration: here it needs his credential helpers
-and ssh. So it runs in fleet's own repository, whose configuration no agent writes, and is given the
-address itself, not the name of a remote. No hook runs, nothing may ask on a terminal, and a remote
-that does not answer is given up after a while.
+Nowhere else does fleet's git read the user's configuration: here git needs the user's credential
+helpers and ssh. So git runs in fleet's own repository, whose configuration no agent writes, and is
+given the address itself, not the name of a remote. No hook runs, nothing may ask on a terminal, and
+a remote that does not answer is given up after a while.
 """
 
 import os

@@ -60,7 +60,7 @@ class QueueRequests:
         self.thread.call(ask, got)
 
     def leased(self, then: Callable[[list[Task]], None]) -> None:
-        """The tasks that this home holds; at start-up those of the supervisor before."""
+        """The tasks that this home holds; at the start those of the last supervisor."""
         want = Filter(statuses=("in_progress",), leased_by=self.owner)
         self.thread.call(lambda queue: list(queue.find(want)), then)
 

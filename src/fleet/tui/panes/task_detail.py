@@ -99,7 +99,7 @@ class TaskDetail:
             stand("", pane.hit_words())
 
     def go_to_hit(self, step: int, stand: Callable[[str, str], None]) -> None:
-        """Go so many hits on; what stands there is read if not in memory."""
+        """Go `step` hits on; what stands there is read if not in memory."""
         pane = self.transcript
         if not pane.hits:
             return

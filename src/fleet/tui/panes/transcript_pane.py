@@ -111,7 +111,9 @@ class TranscriptPane:
         return self._search.words()
 
     def next_hit(self, step: int) -> tuple[str, Callable[[Control], Transcript] | None]:
-        """The first line of the hit so many hits on, and what has to be read to show it."""
+        """The first line of the hit that is `step` hits on, and what has to be read to show that
+        line.
+        """
         at = self._search.go(step)
         key = f"{at}.0/0"
         if any(entry.at == at for entry in self.entries):

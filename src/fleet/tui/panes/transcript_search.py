@@ -43,8 +43,8 @@ class TranscriptSearch:
         return found.next_at is not None and not self._more
 
     def go(self, step: int) -> int:
-        """The hit so many hits on, round and round; the first time the first one from where the
-        person was, else the last one.
+        """The hit that is `step` hits on, round and round; the first time the first hit from where
+        the person was, else the last one.
         """
         if self._at is None:
             ahead = (n for n, at in enumerate(self.hits) if at >= self._begin)
