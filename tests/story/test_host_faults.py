@@ -158,7 +158,9 @@ def test_a_rolling_upgrade(cluster, later):
     running.terminate()
     assert running.wait(60) == 0
     assert old.supervise().wait(60) != 0, "the earlier fleet does not start"
-    assert "A later fleet has opened the queue. Upgrade this one; nothing was changed." in old.screen()
+    assert (
+        "A later fleet has opened the queue. Upgrade this one; nothing was changed." in old.screen()
+    )
     old.env["PYTHONPATH"] = later
     old.supervise()
     assert cluster.until_status(waits, "closed").last_host == cluster.id_of("host1")

@@ -16,7 +16,7 @@ from fleet.schemas.event import LimitKind, RateLimit
 LONGEST = timedelta(days=8)
 #: How long a refusal without an end is believed.
 UNDATED = timedelta(minutes=5)
-#: Credit does not come back by itself: one task tries this often whether it was paid for.
+#: Credit does not come back by itself: this often one task tries whether credit was bought.
 CREDIT = timedelta(hours=1)
 #: A reset that came this shortly before the refusal was read is over by now: a busy machine reads
 #: late. The account is tried after a moment.

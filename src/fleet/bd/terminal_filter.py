@@ -14,8 +14,8 @@ from typing import TextIO
 from fleet.processes.bounded_call import Stream
 from fleet.schemas.shown_text import harmless
 
-#: Seconds that are waited for the last words after the program has ended: a server that it started
-#: may hold its stream open for ever.
+#: Seconds that are waited for the last words after the program has ended: a server that the program
+#: started may hold the stream open for ever.
 _LAST_WORDS = 1.0
 
 

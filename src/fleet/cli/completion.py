@@ -20,5 +20,5 @@ def command(ctx: click.Context, shell: str) -> None:
     made = get_completion_class(shell)
     assert made is not None
     script = made(ctx.find_root().command, {}, "fleet", "_FLEET_COMPLETE")
-    # Not source(): for bash it starts one to ask for its version, and warns on stdout.
+    # Not source(): for bash, click would start a bash to ask for the version, and warn on stdout.
     click.echo(script.source_template % script.source_vars())

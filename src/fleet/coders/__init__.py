@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fleet.coders.base import Coder, Options
     from fleet.coders.plugins import Source
 
-#: One line a coder: its class, or where its class is to be found once it is needed.
+#: One line a coder: the class, or where to find the class once needed.
 _REGISTRY: "dict[str, type[Coder] | str]" = {
     "claude": "fleet.coders.claude:ClaudeCoder",
     "agy": "fleet.coders.agy:AgyCoder",

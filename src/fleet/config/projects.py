@@ -140,7 +140,7 @@ def name_of(projects: Mapping[str, Project], cwd: str, *, inside: bool = True) -
     only a project that is this directory itself.
     """
     directories = [path for path in projects if not is_address(path)]
-    for places in (_real, os.path.normpath):  # by its spelling only where no real one holds it
+    for places in (_real, os.path.normpath):  # by spelling only where no real one holds it
         place = PurePath(places(cwd))
         known = {path: PurePath(places(path)) for path in directories}
         holding = [

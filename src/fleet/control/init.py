@@ -24,7 +24,7 @@ from fleet.sandbox.try_box import BoxTrial, NoBox, try_box
 PERMISSIONS = config.KEYS["permissions"]
 SANDBOX = config.KEYS["sandbox"]
 LAND = config.KEYS["land"]
-#: What a new home has where git can do it: verified work comes back to the branch by itself.
+#: What a new home has where git is new enough: verified work comes back to the branch unasked.
 _NEW_HOMES = "auto"
 _PATIENCE = 10.0
 #: How many missing rights are named.

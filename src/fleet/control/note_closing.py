@@ -27,7 +27,5 @@ def note_closing(home: Home, args: Sequence[str], env: Mapping[str, str]) -> Non
         return
     for word in line.words[:1] if name == "done" else line.words:
         for task_id in (word, f"{PREFIX}-{word}"):
-            with suppress(
-                FleetError, OSError
-            ):  # the word may be no id at all, and the disk may be full
+            with suppress(FleetError, OSError):  # no id at all, or a full disk
                 closed_by_hand.note(home.task(task_id), actor(env))

@@ -19,7 +19,7 @@ RowState = Literal[
 #: A line, and the style that it is printed in.
 StyledLine = tuple[str, str]
 
-#: What fleet notes in a task that it gives back to its agent, and in one that has landed.
+#: What fleet notes in a task that goes back to an agent, and in one that has landed.
 _SENT_BACK = re.compile(r"sent back \(\d+\), as it does not land: (.+)")
 _LANDED = re.compile(r"\[landed on (\S+) as (\w{7})")
 

@@ -46,7 +46,8 @@ _CHECKED = re.compile(
     r"|\b(?:ran|running|run)\s+(?:all\s+|the\s+)*checks?\b[^.\n]{0,40}\bpass",
     re.IGNORECASE,
 )
-#: Words before a claim that deny or suppose it, and words that deny it anywhere in its sentence.
+#: Words before a claim that deny or suppose the claim, and words that deny it anywhere in the
+#: sentence.
 _DENIED = re.compile(
     r"\b(?:not|never|no|cannot|without|unable|skipp?ed|should|would|will|if|once|when|until|ensure"
     r"|make sure|so that)\b|n't\b",

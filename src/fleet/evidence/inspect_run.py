@@ -56,7 +56,7 @@ class InspectedRun(Struct, frozen=True, kw_only=True):
     base: Base | None
     #: The repository as the first attempt found it; pinned files are taken from there.
     first: Base | None = None
-    #: The files that the agent's editing tools wrote, and the commands that it ran, by its stream.
+    #: The files that the agent's editing tools wrote, and the agent's commands, by the stream.
     edited: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     #: The agent claims completion, and its end says nothing against the work.

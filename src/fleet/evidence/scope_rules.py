@@ -117,9 +117,7 @@ def _bulk(facts: ScopeFacts) -> str:
 def _guarded(facts: ScopeFacts) -> str:
     before, after = facts.base.guarded, facts.now.guarded
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-    if (
-        facts.policy.isolation == "clone"
-    ):  # a clone has its own git directory, and fleet obeys none of its files
+    if facts.policy.isolation == "clone":  # a clone's git directory is obeyed by no git of fleet's
         names = [name for name in names if not name.startswith(".git/")]
     meant = tuple(filter(_is_plain, facts.policy.scope))
     if meant:
@@ -137,9 +135,7 @@ def _moved(facts: ScopeFacts) -> str:
     base, now = facts.base, facts.now
     if not now.head and now.trouble:
         return f"the repository cannot be read any more: {now.trouble}"
-    if (
-        facts.policy.isolation == "clone"
-    ):  # a clone's refs are copies; fleet brings home what they hold
+    if facts.policy.isolation == "clone":  # a clone's refs are copies; its work is brought home
         return ""
     stand = {**now.refs, **({now.branch: now.head} if now.branch and now.head else {})}
     gone = [name for name in base.refs if name not in stand]

@@ -48,11 +48,11 @@ class VerifyPlace(Struct, frozen=True, kw_only=True):
     tree: str = ""
     #: Pinned files that the agent had changed.
     restored: tuple[str, ...] = ()
-    #: Of a checkout: its top, where its set-up commands run, and the directory that it copies.
+    #: Of a checkout: the top, where set-up commands run, and the directory that is copied.
     root: str = ""
     copy: str = ""
     project: str = ""
-    #: What it reads outside of itself: objects that git borrows, and what the project shares.
+    #: What the checkout reads outside: objects that git borrows, and what the project shares.
     reads: tuple[str, ...] = ()
     #: What the project's directory has and the checkout has not.
     lacks: tuple[str, ...] = ()

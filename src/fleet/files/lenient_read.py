@@ -16,7 +16,7 @@ class Content(Struct, frozen=True, kw_only=True):
     data: bytes = b""
     #: All that the file holds.
     size: int = 0
-    #: Why it could not be read; empty if it was, or is not there.
+    #: Why the file could not be read; empty if it was read, or is not there.
     problem: str = ""
 
     @property

@@ -18,7 +18,7 @@ class ForgeCheck(Struct, frozen=True, kw_only=True):
 
     name: str
     state: CheckState
-    #: What the check says of itself, and where its output is.
+    #: What the check says, and where the output is.
     text: str = ""
     url: str = ""
 
@@ -41,7 +41,7 @@ class PullRequestFacts(Struct, frozen=True, kw_only=True):
     state: PullRequestState
     #: The commit that the checks and `mergeable` are about.
     head: str
-    #: The commit on the base branch by which it was merged; empty if it was not.
+    #: The commit on the base branch by which the pull request was merged; empty: not merged.
     merge_commit: str = ""
     #: None: the forge has not worked it out yet.
     mergeable: bool | None = None

@@ -79,9 +79,7 @@ def _tidy_own(home: Home, each: SnapshotEntry) -> None:
     _drop(own, until, [ref_of(f"{each.task_id}/").rstrip("/")])
     is_there = each.key == key_of(each.root) and Path(each.root).is_dir()
     if is_there:
-        with suppress(
-            GitFailed
-        ):  # git takes too long: tried again when the next task's snapshots go
+        with suppress(GitFailed):  # too slow: tried again when the next task's snapshots go
             Git(own, until).ask("gc", "--quiet", "--prune=1.hour.ago")
     elif not _found(Git(own, until), ["refs/fleet/"]):
         shutil.rmtree(own.git_dir)

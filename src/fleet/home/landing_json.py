@@ -33,9 +33,9 @@ _LIMIT = 1 << 20
 #: Characters of what a verify command printed that the record keeps.
 OUTPUT_KEPT = 8000
 
-#: `verified`: the run's claim holds, its work is not brought home yet. `waiting`: for the train.
-#: `asks`: for a person; `why` says what for. `testing`: in the train. `landed`: the line has it.
-#: `back`: sent back to its agent. `held`: a person held it.
+#: `verified`: the run's claim holds, and the work is not brought home yet. `waiting`: for the
+#: train. `asks`: for a person; `why` says what for. `testing`: in the train. `landed`: the line has
+#: the work. `back`: sent back to the agent. `held`: a person held the work.
 LandingState = Literal["verified", "waiting", "asks", "testing", "landed", "back", "held"]
 #: What sent a task back: files in conflict, a verify command on the fold, a rule of landing, a
 #: person's review, or checks of its pull request.
@@ -54,7 +54,7 @@ class LandedWork(Struct, frozen=True, kw_only=True):
 class LandedAs(Struct, frozen=True, kw_only=True):
     """The receipt of a landing."""
 
-    #: The commit on the line that holds the work, its parents and its tree.
+    #: The commit on the line that holds the work, with parents and tree.
     commit: str
     parents: tuple[str, ...] = ()
     tree: str = ""
@@ -101,7 +101,7 @@ class Landing(Struct, frozen=True, kw_only=True):
     to: LandTo = "branch"
     #: How often the task was sent back.
     tries: int = 0
-    #: The person who approved it; empty: it needed no approval, or has none yet.
+    #: The person who approved the work; empty: no approval was needed, or none is given yet.
     approved_by: str = ""
     #: Since when it is in this state.
     at: datetime
@@ -110,16 +110,16 @@ class Landing(Struct, frozen=True, kw_only=True):
     conflict: tuple[str, ...] = ()
     output: str = ""
     against: tuple[LandedWork, ...] = ()
-    #: The merge that its agent is to finish; None: it is not begun.
+    #: The merge that the agent is to finish; None: not begun.
     merge: BegunMerge | None = None
     #: The rules of landing that a claim broke since, how often that was, and the last run's number.
     refused: str = ""
     refusals: int = 0
     refused_run: int = 0
-    #: The host that lands it, where that is not the one that ran it; empty: this host.
+    #: The host that lands the work, if not the host that ran the task; empty: this host.
     host: str = ""
-    #: Of one that asks since the line itself fails: the line's commit. It is tried again by itself
-    #: when the line has another one.
+    #: Of work that asks since the line alone fails: the line's commit. The work is tried again when
+    #: the line has another commit.
     red_line: str = ""
     landed: LandedAs | None = None
 

@@ -124,7 +124,7 @@ class TrainRun:
         gone = {task_id for part in parts for task_id in part}.difference(waiting)
         return Parts(parts).without(gone)
 
-    # A group, and its parts if it fails.
+    # A group, and the parts of a group that fails.
 
     def _land_group(self, group: Sequence[WaitingWork], parts: Parts) -> None:
         by_id = {work.task_id: work for work in group}

@@ -33,9 +33,9 @@ class TrainEnd(Struct, frozen=True, kw_only=True):
 
     #: More candidates wait than the batch had room for.
     more: bool = False
-    #: Why the train was left, to be tried again later; empty if it came to its end.
+    #: Why the train was left, to be tried again later; empty: the train came to an end.
     left: str = ""
-    #: Why the branch does not stand where its line does; empty if it does.
+    #: Why the branch does not stand at the line; empty: the branch does.
     behind: str = ""
     #: What a person should know of the checkouts that followed.
     told: tuple[str, ...] = ()

@@ -36,7 +36,7 @@ class Member(Struct, frozen=True, kw_only=True):
 
     task_id: str
     candidate: str
-    #: The commit on the line that holds it, with its parents and its tree.
+    #: The commit on the line that holds the candidate, with parents and tree.
     commit: str
     parents: tuple[str, ...]
     tree: str
@@ -46,7 +46,7 @@ class Train(Struct, frozen=True, kw_only=True):
     """What a train means to do: the content of train.json."""
 
     branch: str
-    #: The line as it is, the value that it is to take, and the checks that value has to pass.
+    #: The present line, the value to take, and the checks that the value has to pass.
     old: str
     new: str
     tree: str
@@ -85,7 +85,7 @@ class Learnt(Struct, frozen=True, kw_only=True):
     behind: str = ""
     #: Why the line could not be moved the last time; empty if it could.
     held: str = ""
-    #: The last line that failed by itself: its tree, with the checks that failed.
+    #: The last line that failed without a candidate: the tree, with the checks that failed.
     red: dict[str, tuple[str, ...]] = {}
 
     @property

@@ -105,7 +105,7 @@ def unverifiable(trouble: str, task_id: str) -> str:
 
 
 def remote_conflicts(found: TreeConflict, branch: str, repository: str) -> str:
-    """The branch and its remote have both moved, and cannot be merged."""
+    """The branch and the remote have both moved, and cannot be merged."""
     return (
         f"{branch} and its remote conflict in {_some(found.files) or 'their history'}. Merge by"
         f" hand: git -C {repository} pull, and then: fleet land ID"

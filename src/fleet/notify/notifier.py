@@ -42,7 +42,7 @@ _TIDY = timedelta(days=1)
 _MOST = 10_000
 #: What a failing look hinders.
 _LOOKING = "what is new"
-#: Seconds that a reply may come before it is noted which message it replies to.
+#: Seconds by which a reply may come before the message that it answers is noted.
 _NOTED = 1.0
 #: Seconds between two questions for answers, where the other side does not wait itself.
 _ASK_AGAIN = 1.0
@@ -60,7 +60,8 @@ class Notifier:
         #: What is wrong just now, by what it hinders: said once, not with each attempt.
         self._troubles: dict[str, str] = {}
         self._stopped = threading.Event()
-        #: Held from a person's answer until it is noted whose it was: no look ends it meanwhile.
+        #: Held from a person's answer until the person is noted: no look ends the question
+        #: meanwhile.
         self._answering = threading.Lock()
 
     def run(self, stop: Callable[[], bool]) -> None:

@@ -62,7 +62,7 @@ class PlannedDraft(Struct, frozen=True, kw_only=True):
     draft: Draft
     settings: Settings
     after: tuple[str, ...] = ()
-    #: The key of its group or of the epic; None: it is the epic itself.
+    #: The key of the group or of the epic; None: this is the epic.
     parent: str | None = EPIC
     #: The epics that are closed when this task is: those of groups, and the plan's own.
     closes: tuple[str, ...] = ()

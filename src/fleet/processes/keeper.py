@@ -345,9 +345,7 @@ def signal_one(pid: int, ticks: int, number: int) -> None:
     try:
         if (row := stat(pid)) and row[2] == ticks:
             signal.pidfd_send_signal(fd, number) if fd >= 0 else os.kill(pid, number)
-    except (
-        OSError
-    ):  # the process has ended, or is another user's: `keep` finds and reports what stays
+    except OSError:  # ended, or another user's: `keep` finds and reports what stays
         pass
     finally:
         if fd >= 0:

@@ -200,7 +200,7 @@ def _spawn(run: Run, env: Mapping[str, str], lock: int, program: str) -> int:
             argv,
             env,
             file_actions=[*nowhere, (os.POSIX_SPAWN_DUP2, lock, keeper.LOCK_FD)],
-            setsid=sys.platform == "linux",  # elsewhere the keeper does it itself, a little later
+            setsid=sys.platform == "linux",  # elsewhere the keeper does so, a little later
             setsigmask=(),
             setsigdef=_DEFAULTS,
         )

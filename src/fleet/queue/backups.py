@@ -20,7 +20,7 @@ FOLDER = "backups"
 #: The file of each queue that lies in the home.
 FILES = {EMBEDDED: "queue.db", LEDGER: "ledger.db"}
 
-#: Why a copy was made: daily; a person asked; its file vanished while a supervisor had it open.
+#: Why a copy was made: daily; a person asked; the queue's file vanished under a supervisor.
 Reason = Literal["daily", "asked", "rescued"]
 #: How many copies of each kind are kept.
 KEEP: dict[str, int] = {"daily": 7, "asked": 7, "rescued": 3}

@@ -42,7 +42,7 @@ class Box(Struct, frozen=True, kw_only=True):
     kernel: tuple[str, ...] = ()
     #: Files of which the box gets a copy of its own, and where to.
     copies: tuple[tuple[str, str], ...] = ()
-    #: The network of the machine; without it there is none, not even that of the machine itself.
+    #: The network of the machine; False: none, not even the loopback of the machine.
     network: bool = True
 
 

@@ -63,7 +63,7 @@ def main() -> None:
     name = os.open("/proc/self/comm", os.O_WRONLY)
     os.write(name, b"fleet-box")
     os.close(name)
-    signal.signal(signal.SIGTERM, ignore)  # the agent has its grace, and needs its line
+    signal.signal(signal.SIGTERM, ignore)  # the agent has a grace, and needs the network meanwhile
     lines = Lines(settings)
     env = {**os.environ, **settings["marks"]}
     ours, theirs = socket.socketpair()

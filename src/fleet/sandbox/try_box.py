@@ -22,7 +22,7 @@ from fleet.sandbox.make_box import make_box
 #: The program of the package bubblewrap.
 _BWRAP = "bwrap"
 _PATIENCE = 10.0
-#: Writes where it may, then where it may not. The last word tells how far it came.
+#: Writes where the box allows, then where it does not. The last word tells how far the script came.
 _TRY = (
     'echo x > "$1/in" || exit 3; true < "$2/key" && exit 4; echo x > "$2/out" && exit 5; echo boxed'
 )

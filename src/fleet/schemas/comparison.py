@@ -65,8 +65,8 @@ class Result(Struct, frozen=True, kw_only=True):
     uncounted: int = 0
     #: Tokens of a run that goes on.
     tokens_so_far: int = 0
-    #: What is known of the cost, how much of that fleet worked out itself, and how many runs it is
-    #: not known of at all.
+    #: What is known of the cost, how much of that fleet estimated, and how many runs have no known
+    #: cost at all.
     cost_usd: float = 0.0
     estimated_usd: float = 0.0
     unpriced: int = 0

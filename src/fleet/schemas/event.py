@@ -164,7 +164,7 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str | None = None
     #: The version of the CLI.
     version: str | None = None
-    #: What logs it in, as the CLI calls it: the name of a key's variable, or `none` for a login.
+    #: What the CLI says it is logged in by: the name of a key's variable, or `none` for a login.
     key_source: str | None = None
     #: The model's answer that this line is a part of: an answer may come in several lines.
     message_id: str | None = None

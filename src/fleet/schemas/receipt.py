@@ -106,7 +106,7 @@ class Changes(Struct, frozen=True, kw_only=True):
     tracked: int = 0
     lost_files: int = 0
     lost_bytes: int = 0
-    #: The tree that the run left, as fleet stored it; empty if it could not.
+    #: The tree that the run left, as fleet stored it; empty: not stored.
     tree: str = ""
     #: Directories that hide themselves from git since: their own `.gitignore` names all in them.
     hidden: tuple[str, ...] = ()

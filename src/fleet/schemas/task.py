@@ -94,9 +94,9 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     branch: str | None = None
     #: The box that the task insists on; a level below the configured one changes nothing.
     sandbox: SandboxLevel | None = None
-    #: What its CLI loads before it reads the task; None inherits.
+    #: What the CLI loads before the task; None inherits.
     context: Context | None = None
-    #: The commit that its clone is made from; None: the one that its directory stands at.
+    #: The commit that the clone is made from; None: the commit of the task's directory.
     commit: str | None = None
     #: What the agent must have from its start on; None inherits.
     needs: tuple[str, ...] | None = None

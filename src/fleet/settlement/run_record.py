@@ -61,7 +61,7 @@ class RunRecord:
         #: The secrets that the agent was given, as far as this process knows them.
         self.mask = SecretMask(secret_values(coder, env))
         self.stream = RunStream(run, spec, coder, env, resumed=adopted, mask=self.mask.line)
-        #: What its tokens cost, where its CLI does not report it.
+        #: What tokens cost, where the CLI does not report a cost.
         self.prices = _LIST_PRICES
         #: Why the run could not even be tried; empty if it could.
         self.start_trouble = ""
@@ -78,7 +78,7 @@ class RunRecord:
         spec, env, doubt = NO_SPEC, {}, ""
         try:
             if doubt := run.spec_doubt():
-                raise InvalidTask(doubt)  # what it says is not done, whatever it says
+                raise InvalidTask(doubt)  # nothing that such a record says is done
             spec = run.spec()
             coder = coders.make(
                 spec.coder, spec.model, Options(permissions=config.permissions), home.path

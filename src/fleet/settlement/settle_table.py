@@ -105,13 +105,13 @@ class Facts(Struct, frozen=True, kw_only=True):
     #: None: the program could be run.
     spawn_failure: SpawnFailure | None = None
     claim: AgentClaim
-    #: Why its claim cannot be checked, through no fault of the agent's; empty if it can.
+    #: Why the claim cannot be checked, through no fault of the agent's; empty: it can.
     unverifiable: str = ""
     #: Fleet's verdict on the claim, by the evidence; None: nothing was judged.
     verdict: Verdict | None = None
     #: What is to land before the task is closed; None: nothing is.
     landing: LandingWork | None = None
-    #: How often its work was sent back; None: it was not.
+    #: How often the work was sent back; None: never.
     land_tries: LandTries | None = None
     #: The least that closes the task; `approval`: it is to write a plan, which a person approves.
     require: Requirement | Literal["approval"] = "plausible"

@@ -66,7 +66,7 @@ _CLAIM = Right(
     ),
 )  # fmt: skip
 
-#: What agents may say of a follow-up. Where and with what it runs, it has from its parent.
+#: What agents may say of a follow-up. Where and with what a follow-up runs comes from the parent.
 _CREATE = Right(
     kind="create",
     flags=frozenset(

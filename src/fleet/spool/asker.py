@@ -59,7 +59,7 @@ class Served(Struct, frozen=True, kw_only=True):
     answer: Answer
     #: The claim that was recorded with it.
     said: AgentClaim | None = None
-    #: The event of fleet's own that it is, and what the event says; empty: it is none.
+    #: The name of fleet's own event for this act, and what the event says; empty: no event.
     event: str = ""
     facts: Mapping[str, object] = field(default_factory=dict[str, object])
 

@@ -84,7 +84,7 @@ def _look(
         assignment.stage = ending = finishing(assignment, active, found)
         reason = ending.ended.stop_reason
         if isinstance(reason, Stopped) and reason.by in OURS and ending.ended.ended_by_itself:
-            # The earlier supervisor left the run as it was: this one judges it.
+            # The earlier supervisor left the run alone: this supervisor judges it.
             stop_reason.forget(run)
             assignment.stage = finishing(assignment, active, found)
         follower.attend(assignment)

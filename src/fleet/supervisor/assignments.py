@@ -115,7 +115,7 @@ class Sending(Struct, frozen=True):
     """
 
     run: Run
-    #: Set to leave it to the next supervisor, should it not go well.
+    #: Set to leave the rest to the next supervisor, if sending fails.
     abandon: threading.Event
 
 

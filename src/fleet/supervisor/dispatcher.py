@@ -137,9 +137,7 @@ class Dispatcher:
         run = latest_run(task_dir)
         ending = believed_ending(run) if run is not None else None
         if run is None:
-            kill_all(
-                assignment.lease
-            )  # the run's directory may have been deleted under a living run
+            kill_all(assignment.lease)  # the directory may have been deleted under a living run
         if run is None or (ending is not None and not _is_of(ending, run, assignment.lease)):
             settle(self.state, assignment, released("claimed, and never started"), task_dir)
         elif ending is not None:
@@ -201,7 +199,7 @@ class Dispatcher:
         """On a shared queue a person's request is for the supervisor that runs the task."""
         in_hand = self.state.assignments.get(request.task_id)
         if in_hand is not None and is_message(request):
-            return in_hand.run is not None  # a run that is to begin gets it in its prompt
+            return in_hand.run is not None  # a run that is to begin gets the message in the prompt
         return in_hand is not None or self.state.travel is None
 
     def obey(self, request: Request) -> None:

@@ -65,7 +65,7 @@ class Timers(Struct):
     """When the loop does what no event announces, on the monotonic clock."""
 
     tick: float = 0.0
-    #: Leases are compared with the queue after it changed, and not more often than it is asked.
+    #: Leases are compared with the queue after a change of the queue, and not more often than this.
     compare_leases: float = 0.0
     leases_compared: float = 0.0
     read_other_tasks: float = 0.0
@@ -211,9 +211,7 @@ class Supervisor:
                 self.claimer.want()
                 self._tell_hosts(task_id)
                 (self._blocked.add if blocked else self._blocked.discard)(task_id)
-                if (
-                    verified or blocked
-                ):  # the work is brought home; or others wait for the task's files
+                if verified or blocked:  # the work is brought home; or others wait for its files
                     self.lander.want()
                 if verified:
                     return

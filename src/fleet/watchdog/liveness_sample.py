@@ -39,7 +39,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     cwd: str
     #: What it prints into.
     streams: tuple[Path, ...]
-    #: Where its CLI keeps its own record of the session: a directory and a pattern below it.
+    #: Where the CLI keeps a record of the session: a directory and a pattern below.
     transcript: tuple[Path, str] | None = None
 
 

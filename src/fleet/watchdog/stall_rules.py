@@ -114,7 +114,7 @@ class RunFacts(Struct, frozen=True, kw_only=True):
     age: float = 0.0
     #: The agent printed something that the coder could read.
     begun: bool = True
-    #: What keeps it from beginning, by its own words.
+    #: What keeps the agent from beginning, in the CLI's words.
     cause: Reason | None = None
     words: str = ""
     #: What the run needs and does not have.

@@ -111,9 +111,7 @@ def moment(call: Call, flag: str) -> datetime | None:
     text = call.line.text(flag)
     if not text:
         return None
-    from fleet.bd.arguments.natural_time import (
-        read_time,
-    )  # the patterns there take a while to compile
+    from fleet.bd.arguments.natural_time import read_time  # patterns are slow to compile
 
     found = read_time(text, call.now)
     if found is None:

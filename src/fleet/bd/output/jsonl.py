@@ -153,9 +153,7 @@ def _utc(moment: datetime | None) -> datetime | None:
 
 def issue_line(row: Outgoing) -> bytes:
     body: dict[str, Any] = {"_type": "issue", **json_shapes.issue(row.task)}
-    body.pop(
-        "claim_fence", None
-    )  # a fence counts the claims of this queue, and means nothing elsewhere
+    body.pop("claim_fence", None)  # counts the claims of this queue, and means nothing elsewhere
     if row.edges:
         body["dependencies"] = [json_shapes.dependency(edge) for edge in row.edges]
     if row.comments:

@@ -10,7 +10,7 @@ from fleet.control import Control
 from fleet.control.view.now import Now, TaskRow
 from fleet.control.view.read_now import NowReader
 
-#: How far a reason stands in below its task, where it has no room behind the title.
+#: How far a reason stands in below the task, where there is no room behind the title.
 _INDENT = 4
 _VERDICTS = {"checked": "green", "plausible": "cyan", "unverified": "red", "out_of_scope": "red"}
 

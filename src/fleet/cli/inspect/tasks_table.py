@@ -22,7 +22,7 @@ from fleet.cli.terminal_text import (
 )
 from fleet.control.tasks.in_progress import Doing, InProgress
 
-#: Colours of what is not plainly running. No entry: it passes by itself.
+#: Colours of what is not plainly running. No entry: the state passes by itself.
 _COLOURS: Mapping[Doing, str] = {
     "stopping": "yellow",
     "unsupervised": "yellow",

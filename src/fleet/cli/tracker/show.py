@@ -20,7 +20,7 @@ from fleet.control.tasks.show import TaskDetails, task_details, where_code_is, w
 from fleet.home.landing_json import Landing
 from fleet.schemas import Task, named
 
-#: A row of the page: its name (empty: it belongs to the row above) and its text.
+#: A row of the page: a name (empty: the row continues the one above) and a text.
 Row = tuple[str, str]
 
 

@@ -42,7 +42,7 @@ class AgyCoder(Coder):
         argv += ["--add-dir", str(task_dir / "artifacts")]
         argv += ["--add-dir", self.options.spool] if self.options.spool else []
         argv += ["--conversation", self.options.resume] if self.options.resume else []
-        # One word with its prompt: the flag takes the next word for one, whatever it is.
+        # One word with the prompt: the flag takes the next word as a value, whatever that word is.
         return [*argv, f"-p={self.prompt(task, task_dir)}"]
 
     def env(self, task: Task, task_dir: Path) -> dict[str, str]:

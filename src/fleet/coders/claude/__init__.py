@@ -95,7 +95,7 @@ class ClaudeCoder(Coder):
         if self.options.resume:
             argv += ["--resume", self.options.resume]
         if self.options.max_cost is not None:
-            # The CLI reports its cost only at the end, so the CLI itself has to enforce the limit.
+            # The CLI reports a cost only at the end, so the CLI has to enforce the limit.
             argv += ["--max-budget-usd", f"{self.options.max_cost:.2f}"]
         if self.options.hook:
             settings = hooks.for_claude(self.options.hook, refuse=self.options.refuse)
@@ -114,7 +114,8 @@ class ClaudeCoder(Coder):
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             # An update under a running fleet changes the stream in mid-flight.
             "DISABLE_AUTOUPDATER": "1",
-            # A question to a person may take minutes, and its answer belongs where it was asked.
+            # A question to a person may take minutes, and the answer belongs where the question was
+            # asked.
             "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS": "0",
         }
         if self.options.context == "lean":

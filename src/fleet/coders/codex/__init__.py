@@ -69,7 +69,7 @@ class CodexCoder(Coder):
         argv += ["--model", self.model] if self.model else []
         argv += _MODES[self.options.permissions]
         if self._sandboxed:
-            # What it may write outside of the project: its artifacts, and requests to fleet.
+            # What the agent may write outside of the project: artifacts, and requests to fleet.
             argv += ["--add-dir", str(task_dir / "artifacts")]
             argv += ["--add-dir", self.options.spool] if self.options.spool else []
         # `resume` takes fewer options than `exec`; those before the word count for both.

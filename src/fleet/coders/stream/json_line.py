@@ -101,7 +101,7 @@ def number(record: Record, *path: str | int) -> float | None:
     value = at(record, *path)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if not -_LARGEST <= value <= _LARGEST:  # no CLI means it, and no float may hold it; nor a NaN
+    if not -_LARGEST <= value <= _LARGEST:  # no CLI means that, and no float may hold it; nor a NaN
         return None
     return float(value)
 

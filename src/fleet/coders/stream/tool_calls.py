@@ -52,7 +52,7 @@ class OpenCall(Struct, frozen=True, kw_only=True):
 
     name: str
     since: datetime | None = None
-    #: Seconds that the call set as its own limit; None: it set none.
+    #: Seconds that the call set as a limit; None: no limit.
     timeout: float | None = None
     #: A digest of name and input: equal for equal calls.
     mark: bytes = b""

@@ -191,7 +191,7 @@ def _add(
         created_by=comparison.by,
         metadata={"fleet": msgspec.to_builtins(own), MARK: _mark(comparison, entry)},
     )
-    # Before the entry is made: a supervisor may claim it before its task.json is there. The
+    # Before the entry is made: a supervisor may claim an entry before task.json is there. The
     # commands are those of the task, which `_check` found trusted.
     trust(fleet.home, [own], comparison.at)
     made = fleet.queue.add(draft)

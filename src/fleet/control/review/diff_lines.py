@@ -43,7 +43,7 @@ class Remark(Struct, frozen=True, kw_only=True):
     path: str
     line: int
     text: str
-    #: The line between its neighbours, each with its number.
+    #: The line and both neighbours, each with a number.
     quoted: str
 
 

@@ -43,7 +43,7 @@ Doing = Literal[
     "elsewhere",
     #: A person took the task.
     "held",
-    #: No run: its verified work is on its way to the branch (`control/landing/landing_rows.py`).
+    #: No run: verified work is on the way to the branch (`control/landing/landing_rows.py`).
     "landing",
     "invalid",
 ]
@@ -98,7 +98,7 @@ class InProgress(Struct, frozen=True, kw_only=True):
     context_window: int = 0
     tokens: int = 0
     cost_usd: float | None = None
-    #: What the run cost so far by its tokens, while its CLI tells no cost.
+    #: What the run cost so far by tokens, while the CLI tells no cost.
     estimated_usd: float | None = None
 
     @property

@@ -52,7 +52,7 @@ class TaskDetails(Struct, frozen=True, kw_only=True):
     #: Why the task is invalid, and how to mend it.
     invalid: str = ""
     hint: str = ""
-    #: The clone that the task works in, and the branch that its work comes to; empty: it has none.
+    #: The clone that the task works in, and the branch that the work comes to; empty: no clone.
     clone: str = ""
     branch: str = ""
     repository: str = ""

@@ -34,7 +34,7 @@ class RunNow(Struct, frozen=True, kw_only=True):
     last_event_at: datetime | None = None
     #: What the agent did last, on one line; empty: nothing yet.
     last_step: str = ""
-    #: Tokens in the agent's context now, at its fullest, and how many it holds; 0: not known.
+    #: Tokens in the agent's context now, at the fullest moment, and how many fit; 0: not known.
     context_used: int = 0
     context_peak: int = 0
     context_size: int = 0
@@ -65,7 +65,7 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     priority: int = 2
     issue_type: str = "task"
     labels: tuple[str, ...] = ()
-    #: The task that this one belongs to: its epic, or the task that made it.
+    #: The task that this one belongs to: an epic, or the task whose agent made this one.
     parent: str = ""
     created_at: datetime
     #: Since when the task stands where it stands: running, waiting, blocked, closed.

@@ -42,8 +42,8 @@ _TRIES = 5
 class Collected(Struct, frozen=True, kw_only=True):
     """What was brought into the project."""
 
-    #: The commit with all the work, and the ref that leads to it; no ref: it is the commit that the
-    #: task began at.
+    #: The commit with all the work, and the ref that leads there; no ref: the commit that the task
+    #: began at.
     commit: str
     ref: str
     #: The project did not have this work before.
@@ -136,7 +136,7 @@ class ClonedWork:
             return "files that are too large to be kept, or cannot be read"
         if found := agent_git_dir.unfinished(self._place / ".git"):
             return found
-        # git lists a repository inside of this one as its directory, without its files.
+        # git lists a repository inside of this one as a directory, without files.
         new = git.ask("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")
         inside = [_text(name) for name in new if name.endswith(b"/")]
         tree = git.ask("ls-tree", "-r", "-z", now.id).split(b"\0")

@@ -30,7 +30,7 @@ class SourceFacts(Struct, frozen=True, kw_only=True):
     #: The directory of its objects.
     objects: str
     sha256: bool
-    #: Commits at which its history is cut off, as git keeps them; None: it is whole.
+    #: Commits at which the history is cut off, as git keeps them; None: a whole history.
     shallow: bytes | None
     #: What a person told git to ignore in this project.
     exclude: bytes

@@ -108,7 +108,7 @@ def _in_clone(home: Home, refs: TaskRefs, stack: ExitStack) -> ClonedWork | None
     except (FleetError, OSError):
         if clone_place.is_there(home, refs.task_id):
             raise
-        return None  # a supervisor brought its work home and removed it meanwhile
+        return None  # a supervisor brought the work home and removed the clone meanwhile
     return cloned
 
 

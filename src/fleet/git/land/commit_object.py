@@ -15,7 +15,7 @@ class CommitFacts(Struct, frozen=True, kw_only=True):
     author: bytes
     #: When it was made, in seconds.
     at: int
-    #: The header of its encoding, and its message.
+    #: The header of the encoding, and the message.
     encoding: bytes
     message: bytes
 

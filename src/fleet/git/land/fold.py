@@ -31,7 +31,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
 class Folded(Struct, frozen=True, kw_only=True):
     """The line with the candidate folded onto it."""
 
-    #: The line itself if it held the candidate already.
+    #: The line's commit if the line held the candidate already.
     commit: str
     tree: str
     parents: tuple[str, ...]

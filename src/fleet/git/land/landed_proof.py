@@ -26,7 +26,7 @@ class LandedProof(Struct, frozen=True, kw_only=True):
     """Why a line is known to hold a candidate."""
 
     kind: Literal["ancestry", "patch"]
-    #: The commit of the line that brought it; for ancestry the candidate itself.
+    #: The commit of the line that brought the work; for ancestry the candidate itself.
     commit: str
 
 

@@ -28,7 +28,7 @@ class Target(Struct, frozen=True, kw_only=True):
     line: str
     #: The commit of `refs/fleet/land/<branch>`; empty: there is no such ref.
     held: str = ""
-    #: The tip, if it was moved beside the line: the next train begins with merging it.
+    #: The tip, if moved beside the line: the next train begins with merging the tip.
     beside: str = ""
     checkouts: tuple[BranchCheckout, ...] = ()
     #: The ref that the branch is another name of; fleet does not move such a branch.

@@ -138,7 +138,7 @@ def _adopt(
         return f"its work of run {landing.run} lands here again, as the host {left_by} is given up"
     _know_clone(home, task, repo, landing, run, commit)
     _own_policy(home, config, task, run, origin)
-    # What people said of it counts; how far it was there does not.
+    # What people said of the landing counts; how far the landing was there does not.
     is_held = landing.state == "held"
     own = structs.replace(landing, state="held" if is_held else "verified", commit="", red_line="")
     why = landing.why if is_held else ""

@@ -26,7 +26,7 @@ class PersonReply(Struct, frozen=True, kw_only=True):
 
     #: The sender: `telegram 1234`.
     by: str
-    #: What the channel calls the reply, to acknowledge it; and the message that it replies to.
+    #: The channel's id of the reply, to acknowledge the reply; and the message that was replied to.
     id: str = ""
     remote: str = ""
     #: By a button: the question's nonce, and the number of the option.

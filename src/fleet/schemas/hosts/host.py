@@ -38,7 +38,7 @@ class Offer(Struct, frozen=True, kw_only=True):
 class Host(Struct, frozen=True, kw_only=True):
     """One home with a supervisor, as the queue knows it."""
 
-    #: The owner of its home: its leases are held under this name.
+    #: The owner of the host's home: leases are held under this name.
     id: str
     #: New with each start of a supervisor.
     incarnation: str

@@ -61,7 +61,8 @@ def _ask(data: bytes, asker: Asker) -> Served:
         options=tuple(option.strip() for option in given.options), default=given.default.strip(),
         name=given.id,
     )  # fmt: skip
-    # Where no person would hear of it soon, its slot is worth more than the session's warm cache.
+    # Where no person would hear of the question soon, the slot is worth more than the session's
+    # warm cache.
     wait = asker.run.spec().policy.ask_wait if asker.is_heard(_now()) else 0.0
     shape = {"id": asked.id, "answer": asked.answer, "wait": wait}
     answer = Answer(out=msgspec.json.encode(shape).decode())

@@ -165,9 +165,7 @@ class _Question(PendingCall):
     def _parked(self, request: _Request, now: float) -> "Json | None":
         try:
             answer = request.answer(now)
-        except (
-            client.Unanswered
-        ):  # the request stays in the box, and is recorded once the run has ended
+        except client.Unanswered:  # the request stays, and is recorded once the run has ended
             return said(PARKED)
         return None if answer is None else said(answer[1], is_error=answer[0] != 0)
 

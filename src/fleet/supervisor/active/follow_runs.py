@@ -188,7 +188,7 @@ class RunFollower:
         except FleetError as error:
             self._give_up(assignment, error)
         except OSError as error:
-            if error.errno not in SHORT:  # else it goes on where it was, in the next turn
+            if error.errno not in SHORT:  # else the run goes on where it was, in the next turn
                 self._give_up(assignment, error)
 
     def _finish_one(self, assignment: Assignment, stage: Finishing, now: float) -> None:

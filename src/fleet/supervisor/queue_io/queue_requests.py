@@ -47,7 +47,8 @@ class QueueRequests:
         ttl = self.terms.length
 
         def ask(queue: Queue) -> tuple[float, list[Lease]]:
-            # When it is asked, and not when it was to be: a call that fails is made again later.
+            # Counted from the call, and not from when the call was due: a call that fails is made
+            # again later.
             until = awake() + ttl.total_seconds()
             if not self.may_claim(queue):
                 return until, []
@@ -129,7 +130,7 @@ class QueueRequests:
                 task = queue.get(lease.task.id)
                 if task.status != "closed" or task.fence != lease.fence or by_hand():
                     return None
-                # Once: an agent that does it again would do it for ever.
+                # Once: an agent that closes the task again would go on for ever.
                 return queue.reopen_task(task, by=self.owner, note=why, blocked=why in task.notes)
             except (NotFound, Refused):
                 return None

@@ -25,7 +25,7 @@ class TranscriptEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: The text, or the input of the call as JSON, cut to a bearable length.
     text: str = ""
     cut: bool = False
-    #: Of a call: the tool, its id, what it gave back, and whether it failed or was refused.
+    #: Of a call: the tool, the id, the result, and whether the call failed or was refused.
     tool: str = ""
     call: str = ""
     result: str = ""

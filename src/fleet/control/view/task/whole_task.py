@@ -16,7 +16,7 @@ class SettingOf(Struct, frozen=True, kw_only=True):
 
     name: str
     value: str
-    #: `task`: the task asked for it. `default`: runtime.toml or fleet itself. `project`, or words.
+    #: `task`: the task asked for the value. `default`: runtime.toml or fleet. `project`, or words.
     source: str
 
 

@@ -15,7 +15,7 @@ TIMEOUT = timedelta(minutes=3)
 #: A new database is made here and then moved, so that a killed init leaves no half of one.
 _WORKSHOP = ".beads.making"
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,30}")
-#: Each only if this bd knows it; `--stealth` keeps it from committing anything.
+#: Each flag only if this bd knows it; `--stealth` keeps bd from committing anything.
 _WANTED = ("--stealth", "--skip-hooks", "--skip-agents", "--non-interactive", "--quiet")
 _THERE_ALREADY = re.compile(r"already (been )?initiali[sz]ed|already exists", re.IGNORECASE)
 

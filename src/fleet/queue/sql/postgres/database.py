@@ -241,7 +241,8 @@ class Postgres:
                 raise broke_off(self.address) from error
             raise in_our_words(error, self.address) from error
         if ended != "COMMIT":
-            # A statement had failed, its error was swallowed, and the server rolled all of it back.
+            # A statement had failed, the error was swallowed, and the server rolled everything
+            # back.
             raise QueueError(f"the queue {self.address} did not store a change that had failed")
 
     def _roll_back(self) -> None:
