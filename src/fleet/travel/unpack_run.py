@@ -197,7 +197,7 @@ def clone_of(run: Run) -> CloneRecord | None:
 def _take_task_files(
     shared: SharedQueue, home: Home, task_id: str, wanted: set[str], me: str
 ) -> None:
-    """Bring the task's own files as the queue has them; artifacts that it lacks are removed."""
+    """Bring the task's own files from the queue; artifacts that the queue lacks are removed."""
     task_dir = home.task(task_id)
     if not wanted:
         return

@@ -101,7 +101,7 @@ def _lands(details: TaskDetails) -> list[Row]:
 
 
 def _status(fleet: Control, task: Task, landing: Landing | None) -> str:
-    """The status; of a task in progress also who has it: this or another fleet, or a person."""
+    """The status; of a task in progress also the holder: this or another fleet, or a person."""
     if task.status == "blocked" and (landing is not None or task.waits_to_land):
         return "verified, not landed (blocked in the tracker)"
     if not task.assignee or task.status != "in_progress":

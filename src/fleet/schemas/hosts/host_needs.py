@@ -42,7 +42,9 @@ def host_label(need: object) -> str:
 
 
 def repository_of(own: Mapping[str, Any]) -> str:
-    """The address that a task's code comes from; empty: only the host that made the task has it."""
+    """The address that a task's code comes from; empty: only the host that made the task has the
+    code.
+    """
     return _text(_origin(own).get("url"))
 
 

@@ -3,7 +3,6 @@
 import time
 
 import pytest
-from msgspec import structs
 
 from fleet.git import repository, run_baseline
 from fleet.git.own.own_repository import own_repository
@@ -164,14 +163,3 @@ def test_the_project_is_left_without_objects_of_fleets(repo, tmp_path):
     assert repo.git("count-objects", "-v") == before
     assert repo.git("rev-parse", run_baseline.ref_of(run.key)) == repo.git("rev-parse", "HEAD")
     assert repo.git("fsck", "--strict") == ""
-
-
-def test_a_snapshot_of_an_earlier_version_can_be_compared_with(repo, tmp_path):
-    """Its commit lies in the project, and its record names no git directory."""
-    run = RunIn(tmp_path, repo)
-    tree = repo.git("rev-parse", "HEAD^{tree}")
-    old = repo.git("commit-tree", "-m", "fleet: as found\n\nleft out: film.mp4", tree)
-    run.base = structs.replace(run.base, snapshot=old, git_dir="", common_dir="")
-    repo.write(a_dot_txt="changed\n")
-    repo.put("film.mp4", "was there")
-    assert run.files() == {"a.txt": "changed"}
