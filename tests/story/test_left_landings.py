@@ -191,3 +191,23 @@ def test_a_task_on_the_host_that_made_it_begins_with_what_another_host_landed(ho
     alpha.supervise()
     alpha.until_status(after, "closed")
     assert alpha.bare.git("show", "main:used") == "new"
+
+
+def test_work_that_waits_for_a_person_is_in_the_list_of_every_host(hosts):
+    """With its reason and the host that lands it, and not as a task to be tried again."""
+    alpha, beta = hosts
+    alpha.configure(land_to="push", land="ask")
+    beta.configure(host_name="beta")
+    task_id, _ = create(alpha)
+    beta.script(task_id, COMMITTED.format(name="made"))
+    beta.supervise()
+    asked(beta, task_id)
+    line = f"{task_id}: unchecked, waits for you to land it on main, by host beta: land = ask"
+    alpha.until(lambda: line in " ".join(alpha.does("land").split()))
+    assert "fleet retry" not in alpha.does("tasks", "--all")
+    refused = alpha.fleet("land", task_id)
+    assert refused.returncode == Refused.exit_code
+    assert f"another host lands the work of {task_id}: beta" in refused.stderr
+    beta.does("land", task_id)
+    alpha.until_status(task_id, "closed")
+    assert "Nothing waits to land." in alpha.does("land")

@@ -59,7 +59,7 @@ def waiting_table(found: WaitingList, now: datetime, width: int) -> Iterator[str
         yield from table(_HEAD, rows, right=_RIGHT, width=width, drop=("Tip", "Files"))
     for each in found.behind:
         yield from wrapped(_follows(each), width)
-    for text in (*found.left, *found.trouble):
+    for text in (*found.elsewhere, *found.left, *found.trouble):
         yield from wrapped(one_line(text), width)
     if any(each.state == "asks" and not each.stuck for each in found.work):
         yield from wrapped(_WAYS["asks"], width)

@@ -15,6 +15,7 @@ from msgspec import structs
 from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.landing.only_people import refuse_agents
+from fleet.control.landing.open_landings import landing_host
 from fleet.control.landing.project_git import ProjectGit
 from fleet.control.landing.waiting_list import land_rules_of
 from fleet.control.landing.withdraw import leave_train
@@ -130,6 +131,8 @@ def _record(fleet: Control, task_id: str) -> Landing:
             f" fleet retry {task_id}",
         )
     landing = landing_json.read(fleet.home, task_id)
+    if landing is None and (host := landing_host(fleet, fleet.get(task_id))):
+        raise _elsewhere(task_id, host)
     if landing is None:
         raise Refused(
             f"{task_id} has nothing that waits to land",
@@ -175,15 +178,18 @@ def _check_here(fleet: Control, task_id: str, landing: Landing) -> None:
     if landing.state == "landed":
         raise Refused(f"{task_id} has {landing.words()} already")
     if landing.host:
-        raise Refused(
-            f"another host lands the work of {task_id}: {_host_name(fleet, landing.host)}",
-            hint="Give the command on that host.",
-        )
+        raise _elsewhere(task_id, _host_name(fleet, landing.host))
     if landing.state == "back":
         raise Refused(
             f"{task_id} was {landing.words()}: its agent goes on with it",
             hint=f"How it stands: fleet show {task_id}",
         )
+
+
+def _elsewhere(task_id: str, host: str) -> Refused:
+    return Refused(
+        f"another host lands the work of {task_id}: {host}", hint="Give the command on that host."
+    )
 
 
 def _host_name(fleet: Control, host_id: str) -> str:

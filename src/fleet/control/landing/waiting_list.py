@@ -11,7 +11,13 @@ from datetime import datetime
 from msgspec import Struct
 
 from fleet.control import Control
-from fleet.control.landing.open_landings import open_landings, why_behind, without_closed
+from fleet.control.landing.open_landings import (
+    landing_host,
+    landing_of,
+    open_landings,
+    why_behind,
+    without_closed,
+)
 from fleet.control.landing.project_git import ProjectGit
 from fleet.errors import FleetError, InvalidTask
 from fleet.git.clone.task_refs import BRANCHES
@@ -87,10 +93,13 @@ class WaitingList(Struct, frozen=True, kw_only=True):
     trouble: tuple[str, ...] = ()
     #: Of work whose host was given up, and that no host has taken over: how that comes about.
     left: tuple[str, ...] = ()
+    #: Of work that another host lands: how far that is, and the name of the host.
+    elsewhere: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        return not (self.work or self.behind or self.before or self.trouble or self.left)
+        here = self.work or self.behind or self.before or self.trouble
+        return not (here or self.left or self.elsewhere)
 
 
 def waiting_list(fleet: Control) -> WaitingList:
@@ -114,17 +123,32 @@ def waiting_list(fleet: Control) -> WaitingList:
         behind=tuple(one for root in projects for one in _behind(fleet, projects[root])),
         before=tuple(_from_before(fleet, older, projects)),
         trouble=tuple(trouble),
-        left=_left(fleet),
+        **_of_other_hosts(fleet),
     )
 
 
-def _left(fleet: Control) -> tuple[str, ...]:
+def _of_other_hosts(fleet: Control) -> dict[str, tuple[str, ...]]:
+    """What `left` and `elsewhere` have to say."""
     if not fleet.is_shared:
-        return ()
+        return {}
     from fleet.control.hosts.left_work import left_work
 
-    blocked = fleet.queue.find(Filter(statuses=("blocked",)))
-    return tuple(f"{task_id}: {words}" for task_id, words in left_work(fleet, blocked).items())
+    blocked = [t for t in fleet.queue.find(Filter(statuses=("blocked",))) if t.waits_to_land]
+    left = left_work(fleet, blocked)
+    told = {task.id: _by_other_host(fleet, task) for task in blocked if task.id not in left}
+    return {
+        "left": tuple(f"{task_id}: {words}" for task_id, words in left.items()),
+        "elsewhere": tuple(f"{task_id}: {words}" for task_id, words in told.items() if words),
+    }
+
+
+def _by_other_host(fleet: Control, task: Task) -> str:
+    """How far the work of a task is that another host lands; empty: this host does."""
+    host, landing = landing_host(fleet, task), landing_of(fleet, task)
+    if not host or landing is None:
+        return ""
+    why = f": {landing.why}" if landing.why else ""
+    return f"{landing.words()}, by host {host}{why}"
 
 
 #: The order of the list: what needs a person comes first.
