@@ -54,7 +54,7 @@ chaos: setup  ## tasks, landings and hosts while processes are killed and links 
 
 # The tests that say in their imports that they can try more.
 slow: setup  ## ask the real bd everything, and try at random more often than every test run does
-	FLEET_SLOW=1 $(PY) -m pytest -n $(WORKERS) --dist worksteal tests/contract \
+	FLEET_SLOW=1 $(PY) -m pytest -o timeout=600 -n $(WORKERS) --dist worksteal tests/contract \
 		$$(grep -rlE 'conftest import .*\b(SLOW|only_slow|often|coders)\b' --include='test_*.py' tests)
 
 docs: setup  ## write docs/cli.md, docs/api.md and the page's types anew from the program

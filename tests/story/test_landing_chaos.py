@@ -11,6 +11,7 @@ from tests.conftest import need, only_slow
 
 
 @only_slow
+@pytest.mark.timeout(700)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_killed_lander_loses_nothing_and_lands_nothing_twice(tmp_path, seed):
     """Every value of the branch passes a fresh check, and a dirty checkout is as it was."""

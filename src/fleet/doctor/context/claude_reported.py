@@ -7,6 +7,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,9 +18,10 @@ from fleet.doctor.context.load import Kind, Load, Origin
 from fleet.processes.bounded_call import Dialogue, dialogue
 
 #: Seconds for one conversation. A start takes half a second, and eight on a busy machine.
-PATIENCE = 25.0
-#: Seconds for MCP servers to come up, and between two questions for that.
-_SERVERS = 8.0
+PATIENCE = 45.0
+#: Seconds for MCP servers to come up, or as many times what claude itself took to start: on a
+#: busy machine its servers are slow too. And seconds between two questions for that.
+_SERVERS, _TIMES_THE_START = 8.0, 4.0
 _PAUSE = 0.1
 
 _SOURCES: Mapping[str, Origin] = {
@@ -106,15 +108,16 @@ def _full_name(skill: Mapping[str, Any]) -> str:
 
 
 def _servers_up(talk: Dialogue) -> None:
-    """Wait until every server has come up or failed, for _SERVERS seconds at most."""
-    until = time.monotonic() + _SERVERS
-    number = 1
-    while time.monotonic() < until:
+    """Wait until every server has come up or failed, for a while at most."""
+    begun = time.monotonic()
+    until = None
+    for number in count(1):
         status = _request(talk, "mcp_status", number)
         servers = _objects((status or {}).get("mcpServers"))
-        if not any(server.get("status") == "pending" for server in servers):
+        now = time.monotonic()
+        until = until or now + max(_SERVERS, _TIMES_THE_START * (now - begun))
+        if now >= until or not any(server.get("status") == "pending" for server in servers):
             return
-        number += 1
         time.sleep(_PAUSE)
 
 
