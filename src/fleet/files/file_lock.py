@@ -50,6 +50,27 @@ def locked(path: Path) -> Generator[Lock | None]:
 
 
 @contextmanager
+def run_locked(task_dir: Path) -> Generator[Lock | None]:
+    """The lock of a task's runs, as `locked` holds one.
+
+    A link in the place of the task's directory is not followed: the lock is out of reach, as one
+    that was moved away.
+    """
+    if task_dir.is_symlink():
+        import tempfile  # which most commands do without
+
+        with tempfile.TemporaryFile() as file:
+            lock = Lock(os.dup(file.fileno()))
+        try:
+            yield lock
+        finally:
+            lock.let_go()
+    else:
+        with locked(task_dir / "run.lock") as lock:
+            yield lock
+
+
+@contextmanager
 def exclusive(path: Path) -> Generator[None]:
     """Hold the lock at this path while inside; waits until other processes let go.
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from msgspec import structs
 
 from fleet.errors import FleetError
-from fleet.files.file_lock import locked
+from fleet.files.file_lock import run_locked
 from fleet.forge import pull_request_json
 from fleet.git import repository
 from fleet.git.clone import clone_place
@@ -40,7 +40,7 @@ def bring_home(home: Home, work: WaitingWork, now: datetime) -> Landing | None:
     and OSError if the work cannot be had.
     """
     landing = work.landing
-    with locked(home.task(work.task_id) / "run.lock") as lock:
+    with run_locked(home.task(work.task_id)) as lock:
         if lock is None:
             return None
         commit, touched = _candidate(home, work)

@@ -6,7 +6,7 @@
 import time
 from datetime import datetime, timedelta
 
-from fleet.files.file_lock import locked
+from fleet.files.file_lock import run_locked
 from fleet.git.clone import clone_place, disk_use
 from fleet.git.clone.collect_work import ClonedWork, kept_index, opened_work
 from fleet.git.clone.task_refs import RefMove, TaskRefs
@@ -31,7 +31,7 @@ def tidy_landed(
 
     A clone with files that git ignores stays for a time, `keep`, after the task was closed.
     """
-    with locked(home.task(task_id) / "run.lock") as lock:
+    with run_locked(home.task(task_id)) as lock:
         record = clone_record.read(home, task_id)
         refs = task_refs(task_id, record) if lock is not None and record is not None else None
         if refs is None or record is None:

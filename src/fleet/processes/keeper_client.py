@@ -18,7 +18,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.errors import FleetError, InvalidTask
-from fleet.files.file_lock import locked
+from fleet.files.file_lock import run_locked
 from fleet.files.safe_read import SAFELY
 from fleet.processes import keeper, process_identity
 from fleet.runs import stop_reason
@@ -181,7 +181,7 @@ def _free(run: Run, holder: Run | None) -> bool:
 
 
 def _try_start(run: Run, env: Mapping[str, str], program: str) -> Keeper | None:
-    with locked(run.lock) as lock:
+    with run_locked(run.task_dir) as lock:
         if lock is None:
             return None
         lock.write_holder(run.path.name)
@@ -310,7 +310,7 @@ def state_of(run: Run, patience: float = PATIENCE) -> State:
     """
     end = time.monotonic() + patience
     while True:
-        with locked(run.lock) as lock:
+        with run_locked(run.task_dir) as lock:
             # If the lock is held for another run of the task, this run is over.
             if lock is not None or run.lock_holder() != run:
                 return _settle(run, end)

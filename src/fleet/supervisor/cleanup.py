@@ -13,7 +13,7 @@ from functools import partial
 
 from fleet.errors import FleetError
 from fleet.evidence.verify_place import remove_left
-from fleet.files.file_lock import locked
+from fleet.files.file_lock import run_locked
 from fleet.git import snapshot_index, snapshot_retention
 from fleet.git.clone import clone_place, disk_use
 from fleet.git.clone.collect_work import Collected, kept_index, opened_work
@@ -173,7 +173,7 @@ def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
     if not clone_place.is_there(home, task.id):
         return []
     # The lock of the task's runs: a run that begins meanwhile waits.
-    with locked(home.task(task.id) / "run.lock") as lock:
+    with run_locked(home.task(task.id)) as lock:
         refs = _refs(home, task.id) if lock is not None else None
         record = clone_record.read(home, task.id)
         if refs is None or record is None or not convert_linked(home, refs):

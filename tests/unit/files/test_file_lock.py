@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from fleet.files.file_lock import exclusive, locked
+from fleet.files.file_lock import exclusive, locked, run_locked
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("victim")])
@@ -25,3 +25,13 @@ def test_a_lock_that_is_held_is_told(tmp_path):
     with locked(tmp_path / "lock") as first, locked(tmp_path / "lock") as second:
         assert first is not None
         assert second is None
+
+
+def test_a_link_in_the_place_of_a_tasks_directory_is_not_followed(tmp_path):
+    """No lock is made elsewhere, and the holder goes on to find the damage."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "task").symlink_to(tmp_path / "elsewhere")
+    with run_locked(tmp_path / "task") as lock:
+        assert lock is not None
+        lock.write_holder("1")
+    assert list((tmp_path / "elsewhere").iterdir()) == []

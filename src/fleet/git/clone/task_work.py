@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from msgspec import Struct
 
 from fleet.errors import FleetError
-from fleet.files.file_lock import Lock, locked
+from fleet.files.file_lock import Lock, run_locked
 from fleet.git import repository, snapshot_index
 from fleet.git.clone import clone_place
 from fleet.git.clone.collect_work import ClonedWork, kept_index, opened_work
@@ -201,7 +201,7 @@ def _locked(home: Home, task_id: str) -> Generator[Lock | None]:
     """
     end = time.monotonic() + _PATIENCE
     while True:
-        with locked(home.task(task_id) / "run.lock") as lock:
+        with run_locked(home.task(task_id)) as lock:
             if lock is not None or time.monotonic() >= end:
                 yield lock
                 return

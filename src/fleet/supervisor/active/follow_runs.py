@@ -9,7 +9,7 @@ from functools import partial
 from msgspec import structs
 
 from fleet.errors import FleetError, InvalidTask
-from fleet.files.file_lock import locked
+from fleet.files.file_lock import run_locked
 from fleet.files.inotify import DirectoryWatch
 from fleet.home.journal import Log
 from fleet.processes import keeper_client
@@ -272,7 +272,7 @@ def state_now(run: Run) -> ProcessEnd | Running | Orphaned:
     try:
         return keeper_client.state_of(run, patience=0)
     except InvalidTask as error:
-        with locked(run.lock) as lock:
+        with run_locked(run.task_dir) as lock:
             if lock is None:  # the keeper lives, so that the run's end will be known
                 return Running(None)
             run.fence()
