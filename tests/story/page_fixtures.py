@@ -64,7 +64,8 @@ def page(stage, context, problems):
     page.set_viewport_size(WIDE)
     page.locator(".row").first.wait_for()
     yield page
-    page.unroute_all()
+    if not page.is_closed():
+        page.unroute_all()
 
 
 def expect(found):

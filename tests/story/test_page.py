@@ -102,7 +102,7 @@ def test_the_palette_does_every_act_and_shows_its_command(stage, page):
     expect(page.locator(".news-item")).to_contain_text("fleet pause")
     page.keyboard.press("Control+z")
     expect(page.locator(".standing")).to_contain_text("Supervisor runs")
-    stage.scene.until(lambda: stage.scene.log("resumed") or True)
+    stage.scene.until(lambda: paused_since(stage.scene.home) is None)
 
 
 def test_undo_takes_back_the_last_act_or_none(stage, page):
