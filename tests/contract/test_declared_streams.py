@@ -101,13 +101,6 @@ def test_the_command_is_filled_in():
     assert "--model" not in resumed
 
 
-def test_a_file_that_asks_for_a_session_id_still_works(tmp_path):
-    """Earlier examples had the place; the words around it are left out."""
-    file = tmp_path / "old.toml"
-    file.write_text('argv = ["old", ["--session-id", "{session_id}"], "{prompt}"]\n')
-    assert "--session-id" not in toml.load(file)().build_argv(a_task(), TASK_DIR)
-
-
 def test_what_the_file_says_is_what_the_supervisor_asks():
     """The optional members follow from the file."""
     coder = example("gemini")

@@ -45,7 +45,7 @@ class Ending(Struct, frozen=True, kw_only=True):
     why: str
     progress: bool
     at: datetime
-    #: The fence of the lease that the ending was decided under; None if it was not recorded.
+    #: The fence of the lease that the ending was decided under.
     fence: int | None = None
     #: The counts after this run: failed attempts, and how many runs in a row up to this one ended
     #: with a full context and without progress, or never started.

@@ -11,10 +11,9 @@ from fleet.errors import FleetError, InvalidTask
 from fleet.files.safe_read import check_directory
 from fleet.home import messages
 from fleet.home.status_file import paused
-from fleet.runs.outcome_history import Ending, believed_ending
+from fleet.runs.outcome_history import believed_ending
 from fleet.runs.questions.record_answer import record_answer
 from fleet.runs.run_directory import Run, latest_run
-from fleet.runs.run_id import RunId
 from fleet.schemas import Lease, Request, Stopped
 from fleet.schemas.decision import TOLD, released
 from fleet.settlement.settle_table import stopped
@@ -138,7 +137,7 @@ class Dispatcher:
         ending = believed_ending(run) if run is not None else None
         if run is None:
             kill_all(assignment.lease)  # the directory may have been deleted under a living run
-        if run is None or (ending is not None and not _is_of(ending, run, assignment.lease)):
+        if run is None or (ending is not None and ending.fence != assignment.lease.fence):
             settle(self.state, assignment, released("claimed, and never started"), task_dir)
         elif ending is not None:
             send_and_settle(self.state, assignment, ending, run)
@@ -245,10 +244,3 @@ class Dispatcher:
 
 def _told(error: OSError, run: Run) -> str:
     return f"{error.filename or run.path}: {error.strerror or error}"
-
-
-def _is_of(ending: Ending, run: Run, lease: Lease) -> bool:
-    """The ending was decided under this very lease."""
-    if ending.fence is not None:
-        return ending.fence == lease.fence
-    return run.spec().id == str(RunId.of(lease))

@@ -17,11 +17,10 @@ from fleet.errors import BadInput
 from fleet.schemas import Context, Event, Reason, Task
 from fleet.schemas.policy import CONTEXTS
 
-#: What may stand in braces in `argv` and `[env]`. `session_id` is always empty: no run chooses an
-#: id, but files that were made from earlier examples ask for one.
+#: What may stand in braces in `argv` and `[env]`.
 PLACES = (
     "model", "prompt", "prompt_file", "cwd", "task_id", "task_dir", "artifacts_dir",
-    "spool_dir", "session_id", "resume", "permissions", "context",
+    "spool_dir", "resume", "permissions", "context",
 )  # fmt: skip
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
@@ -133,7 +132,6 @@ class DeclaredCoder(Coder):
             "task_dir": str(task_dir),
             "artifacts_dir": str(task_dir / "artifacts"),
             "spool_dir": self.options.spool,
-            "session_id": "",
             "resume": self.options.resume or "",
             "permissions": self.options.permissions,
             "context": self.options.context,
