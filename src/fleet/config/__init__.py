@@ -247,7 +247,7 @@ def changed(
 ) -> str:
     """The file's text with some keys set or taken out (None), everything else (order, comments)
     unchanged. `table` names the table of one project or account; `changes` of None take the table
-    out. `table` names the table of one project or account; `changes` of None take it out.
+    out.
     """
     import tomlkit
 

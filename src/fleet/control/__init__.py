@@ -202,8 +202,7 @@ def plain_path(path: str) -> Path:
 
 def without_commit(cwd: str) -> str:
     """The repository of a directory, if the branch has no commit yet, so that no clone can be made
-    and nothing lands. Empty: the branch has one, or there is no repository. Empty: it has one, or
-    there is no repository.
+    and nothing lands. Empty: the branch has one, or there is no repository.
     """
     from fleet.git.repository import GitFailed, checked_out_branch, find, is_unborn
 

@@ -32,7 +32,7 @@ def box_command(
     argv: Sequence[str], cwd: str, env: Mapping[str, str], box: CommandBox | None
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """The command and the environment in the box, or unchanged without a box. Raises FleetError if
-    the box cannot be had. Raises FleetError if there is to be one that cannot be had.
+    the box cannot be had.
     """
     if box is None or box.sandbox.level == "off":
         return tuple(argv), dict(env)

@@ -117,8 +117,8 @@ def _was_stopped(attempt: Run) -> bool:
 
 
 def _see_out(keeper: Keeper, limit: float, abandon: threading.Event) -> bool:
-    """Wait for the end of the command, or end the command at `limit` or `abandon`. True: too long.
-    True: it took too long.
+    """Wait for the end of the command, or end the command at `limit` or `abandon`.
+    True: too long.
     """
     began = time.monotonic()
     try:

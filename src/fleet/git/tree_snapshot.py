@@ -115,10 +115,9 @@ def take_snapshot(
     committed: str = "",
 ) -> TreeSnapshot:
     """Store the working tree at this moment. `git` works on a separate index, which is up to date
-    afterwards. `git` works on an index of its own, which is up to date afterwards. What is below a
-    directory in `without` is not looked at; new files in `known`, which an earlier snapshot left
-    out with these marks, are left out. Files of the commit `committed` are stored whatever rule
-    ignores them.
+    afterwards. What is below a directory in `without` is not looked at; new files in `known`, which
+    an earlier snapshot left out with these marks, are left out. Files of the commit `committed` are
+    stored whatever rule ignores them.
     """
     root = git.repo.root
     changed, new = _differing(git)

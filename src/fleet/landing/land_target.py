@@ -189,8 +189,7 @@ def _brought(
     """The works that wait to land, after verified ones were brought home, and whether these are
     all: what the next train has no room for stays, so that the first of many land before the last
     are brought home. Work that was sent back before comes first: others that change the same files
-    waited for it. What was sent back before comes first: others that change the same files waited
-    for it.
+    waited for it.
     """
     brought: list[Task] = []
     for_train, at_once, all_brought = 0, 0, True

@@ -116,8 +116,7 @@ def _is_pushed(home: Home, task_id: str) -> bool:
 
 def _ahead(home: Home, land: LandRepository, line: Fold) -> str:
     """The remote branch, if the line lacks some of its commits: a person may have mended the branch
-    there, and the next train has the line follow. Empty: nothing new, or no answer. Empty: it has
-    not, or it gives no answer.
+    there, and the next train has the line follow. Empty: nothing new, or no answer.
     """
     remote = remote_line(home, land, line.branch)
     if isinstance(remote, str) or remote.read() is not None or not remote.commit:

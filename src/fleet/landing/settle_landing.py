@@ -148,8 +148,8 @@ class LandingDesk:
         counted: bool = True,
         note: Callable[[], None] | None = None,
     ) -> bool:
-        """Give the task back to its agent, or to a person once that was tried often enough. True:
-        its agent goes on with it.
+        """Give the task back to the agent, or to a person after `land_tries` tries. True: its agent
+        goes on with it.
 
         What is not `counted` has limits of its own: the rounds of a pull request. What there is to
         `note` is written before the queue is told: another host may have the task then.

@@ -26,8 +26,7 @@ class HostRules:
 
 def may_connect(host: str, address: str) -> bool:
     """A name must lead to an address of the public internet: one that leads to this machine or
-    network would open what is not meant. An address in the rules is meant. An address that is named
-    itself is meant.
+    network would open what is not meant. An address in the rules is meant.
     """
     import ipaddress  # only where a connection is made
 

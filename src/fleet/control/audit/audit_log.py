@@ -174,8 +174,7 @@ def recorded_line(
     args: Sequence[str], work: Callable[[], int], env: Mapping[str, str] = os.environ
 ) -> tuple[int, str]:
     """Carry out a command line of a person's and record the line. Returns the exit code, and why
-    the line could not be recorded. The exit code, and why it could not be recorded. Raises what the
-    work raises, and that is recorded too.
+    the line could not be recorded. Raises what the work raises, and that is recorded too.
     """
     end = "broken off"
     code = 1

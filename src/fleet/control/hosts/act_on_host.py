@@ -29,8 +29,7 @@ def resume(fleet: Control, word: str) -> Host:
 
 def lost(fleet: Control, word: str) -> tuple[Host, list[str]]:
     """Give a host up: other hosts begin the host's tasks at once. The person vouches that the
-    agents there are dead; returns the tasks that are free now. The person vouches that its agents
-    are dead; the tasks that are free by that.
+    agents there are dead; returns the tasks that are free now.
     """
     queue = shared_queue(fleet)
     host = host_table.find_host(queue, word)

@@ -56,8 +56,7 @@ def approve(
 
 def branch_to_land_on(fleet: Control, task_id: str, landing: Landing | None = None) -> str:
     """The branch that a task's work lands on once a person approves. Raises Refused if the work
-    cannot land; `landing`: the record that the task is to have. Raises Refused if it cannot be;
-    `landing`: the record that it is to have.
+    cannot land; `landing`: the record that the task is to have.
     """
     landing = landing or _record(fleet, task_id)
     _check_here(fleet, task_id, landing)

@@ -51,9 +51,7 @@ def landing_from_before(
 def adopt_branch(
     fleet: Control, task_id: str, landing: Landing, *, env: Mapping[str, str] = os.environ
 ) -> None:
-    """Have a closed task wait to land. The train verifies the commit, whatever was known before.
-    Its commit is verified by the train, whatever was known of it.
-    """
+    """Have a closed task wait to land. The train verifies the commit anew."""
     # The record first: a task that waits without one would wait for ever.
     landing_json.write(fleet.home, task_id, landing)
     note = f"{WAITS_TO_LAND} on {landing.into}: fleet land"

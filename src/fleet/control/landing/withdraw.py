@@ -22,7 +22,6 @@ from fleet.landing.waiting_work import survey, target_key, tasks_of
 
 def withdraw(fleet: Control, task_id: str, *, afresh: bool = False) -> None:
     """Keep work from landing unchanged, and count tries anew. Raises Refused if the work lands now.
-    Raises Refused if it lands now.
 
     What was in its way stays on record, so that its agent is told; `afresh`: nothing of it does.
     """
@@ -63,8 +62,8 @@ def withdraw(fleet: Control, task_id: str, *, afresh: bool = False) -> None:
 
 def leave_train(fleet: Control, task_id: str, landing: Landing) -> Landing:
     """How work stands, after the train of a killed lander was completed: what that train had landed
-    is landed, the rest waits again. What it had landed is landed, the rest waits again. Nothing is
-    done while a lander is at work, or if the remote that was pushed to cannot be asked.
+    is landed, the rest waits again. Nothing is done while a lander is at work, or if the remote
+    that was pushed to cannot be asked.
     """
     repo = repository.find(landing.repository) if landing.state == "testing" else None
     if repo is None:
@@ -78,8 +77,8 @@ def leave_train(fleet: Control, task_id: str, landing: Landing) -> Landing:
 
 def complete_train(fleet: Control, repo: Repository, landing: Landing, by: str) -> tuple[str, ...]:
     """Complete the train of a killed lander, under the lander's lock: work that the line holds
-    already has landed, and must not land twice. Returns the tasks of the branch. The tasks that the
-    branch has. Raises FleetError and OSError.
+    already has landed, and must not land twice. Returns the tasks of the branch. Raises FleetError
+    and OSError.
     """
     ids = survey(fleet.home).work.get(target_key(landing.repository, landing.into), ())
     desk = LandingDesk(fleet.home, fleet.queue, by=by, now=_now)

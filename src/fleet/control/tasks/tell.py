@@ -102,8 +102,7 @@ def _tell_through_queue(
 
 def _post(run: Run) -> None:
     """Put the message where the hook of the running agent finds it. Where that fails, a supervisor
-    tries again, and the next run is told in any case. Where that cannot be done, a supervisor tries
-    again, and the next run is told in any case.
+    tries again, and the next run is told in any case.
     """
     with suppress(OSError):
         box = DropBox(run.spool)

@@ -268,8 +268,7 @@ def _looks(task: Task, queue: QueueRead, at: Conditions) -> tuple[object, ...]:
 
 def _times(place: str, asks: bool) -> tuple[object, ...]:
     """When the task's directory and runs were last changed. Records are replaced whole, so a
-    directory's own time tells of a change inside. Records are replaced whole, so a directory's own
-    time tells of a change in it.
+    directory's own time tells of a change inside.
     """
     questions = stamp_of(f"{place}/{questions_file.FILE}") if asks else None
     return stamp_of(place), stamp_of(f"{place}/runs"), questions

@@ -128,8 +128,8 @@ def _differing(git: Git, before: str, after: str) -> set[str] | None:
 
 
 def _clear(root: Path, noted: _Noted, bin_: Path) -> dict[str, _Stat] | None:
-    """Remove all that is not as git wrote it; returns what is left. None: a directory was changed.
-    None: a directory is not as it was.
+    """Remove all that is not as git wrote it; returns what is left. None: a directory
+    was changed.
     """
     if root.lstat().st_mode != noted.folders[""]:
         return None

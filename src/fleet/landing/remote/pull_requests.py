@@ -228,7 +228,7 @@ class PullRequestRun:
         back: Sequence[SendBack],
         note: Callable[[], None],
     ) -> bool:
-        """Give the task back to its agent with all that was found."""
+        """Give the task back to the agent with all that was found."""
         kinds: list[BackKind] = [each.kind for each in back]
         if "conflict" in kinds and (why := self._merged.catch_up(work)):
             self._desk.ask(work, why)

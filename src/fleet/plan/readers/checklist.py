@@ -38,7 +38,7 @@ def read_checklist(spec: SpecText) -> Plan:
 
 def _named(task: PlannedTask, known: set[str]) -> tuple[str, ...]:
     """The keys that the first line of a task names. In prose, `after 2 days` is no key: only known
-    ones. In prose, `after 2 days` is no key: only known ones.
+    ones.
     """
     named = named_dependencies(task.body.partition("\n")[0])
     return tuple(key for key in named if key in known and key != task.key)

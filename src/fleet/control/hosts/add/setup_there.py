@@ -228,8 +228,7 @@ def _run(
     timeout: float = 120.0,
 ) -> str:
     """Run a program of a step; returns what was printed. Output goes to a file: a process that
-    stays behind must not hold the pipes of ssh. Its output goes to a file: what it leaves behind
-    must not hold the pipes of ssh.
+    stays behind must not hold the pipes of ssh.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as given:
         given.write(stdin)

@@ -1,6 +1,5 @@
 """A comparison as surfaces show it: the entries side by side, each with verdict, checks and
-figures. Read only: `control/compare/` begins and ends comparisons. Read only: `control/compare/`
-begins and ends comparisons.
+figures. Read only: `control/compare/` begins and ends comparisons.
 """
 
 from datetime import datetime

@@ -44,7 +44,7 @@ _RECORD = JsonRecord(FollowJournal, limit=256 << 20)
 
 class FollowPlace:
     """The directory in which one working tree keeps a follow's journal, files and index. Held by
-    one process at a time. Held by one process at a time.
+    one process at a time.
     """
 
     def __init__(self, repo: Repository, fd: int) -> None:

@@ -57,9 +57,8 @@ def register(queue: SqlQueue, host: Host, *, machine: str) -> HostState:
 
 def beat(queue: SqlQueue, host: Host) -> HostState | None:
     """Say that a host lives, and what the host has; returns the state that people want. None:
-    another incarnation has the row, or a person removed the host. None: another incarnation has its
-    row, or a person removed it. Raises SchemaTooNew after that: a later fleet has migrated the
-    queue.
+    another incarnation has the row, or a person removed the host. Raises SchemaTooNew after that: a
+    later fleet has migrated the queue.
     """
     values = _values(host) | {"now": to_micros(queue.db.now())}
     found = queue.db.rows(queue.more(FILE)["beat"], values)
