@@ -59,6 +59,16 @@ class Network:
     def mend(self, number):
         self._in(self.hub, "link", "set", f"to{number}", "up")
 
+    def slow(self, number, bits_a_second):
+        """Let only so much through to a host; False: this machine cannot."""
+        words = ("tc", "-n", self.hub, "qdisc", "add", "dev", f"to{number}", "root", "tbf")
+        limit = ("rate", str(bits_a_second), "burst", "256kb", "latency", "200ms")
+        try:
+            done = subprocess.run([*words, *limit], capture_output=True, check=False)
+        except FileNotFoundError:
+            return False
+        return done.returncode == 0
+
     def close(self):
         for space in self._spaces:
             subprocess.run(["ip", "netns", "delete", space], check=False, capture_output=True)

@@ -6,16 +6,18 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from fleet.config import Config
 from fleet.errors import FleetError
+from fleet.git.mirror.ensure_mirror import Unreached
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Blocked, Policy, Released, Stopped
 from fleet.schemas.decision import SHUTDOWN
 from fleet.supervisor.assignments import Active, Preparing
 from fleet.supervisor.start import start_run
 from fleet.supervisor.start.workspace import Unprepared, order_of, prepare
-from tests.builders import a_lease
+from tests.builders import NOW, a_lease
 from tests.conftest import need
 from tests.repos import Repo
 
@@ -189,3 +191,43 @@ def test_a_preparation_that_is_to_be_left_answers_so(home, repo):
     left.set()
     assert prepare(order, left) is None
     assert repo.git("for-each-ref", "refs/fleet") == ""
+
+
+@pytest.mark.parametrize("ends_first", [False, True])
+def test_a_task_waits_for_its_mirror_as_long_as_that_is_fetched(
+    dispatcher, pool, queue, monkeypatch, ends_first
+):
+    """The end of another task's fetch wakes it; one that ended before it could wait costs nothing
+    but a second look.
+    """
+    origin = {"url": "https://git.example.org/app.git", "commit": "0" * 40}
+    settings = {"fleet": {"made_on": "other", "repository": origin}}
+    fetched, refused, tried, woken = threading.Event(), threading.Event(), [], []
+
+    def prepared(order, abandon):
+        tried.append(order.task_id)
+        if order.task_id == "fleet-1":
+            assert fetched.wait(10)
+        elif tried.count("fleet-2") == 1:
+            assert refused.wait(10)
+            return Unreached(why="just being fetched", soon=True)
+        return Unprepared(FleetError("as far as this test goes"))
+
+    monkeypatch.setattr(start_run, "prepare", prepared)
+    put_off = replace(a_lease("fleet-2").task, status="open", not_before=NOW)
+    queue.named = lambda ids, then: then([put_off] if ids == ("fleet-2",) else [])
+    queue.wake = lambda tasks, then: woken.extend(task.id for task in tasks)
+    for task_id in ("fleet-1", "fleet-2"):
+        dispatcher.state.assignments.take(a_lease(task_id, metadata=settings))
+    while dispatcher.has_claims:
+        dispatcher.start_claimed()
+    for event in (fetched, refused) if ends_first else (refused, fetched):
+        event.set()
+        deliver(pool)
+    if ends_first:
+        deliver(pool)
+        assert tried.count("fleet-2") == 2
+    else:
+        assert queue.settled["fleet-2"].not_before is not None
+        assert woken == ["fleet-2"]
+    assert set(queue.settled) == {"fleet-1", "fleet-2"}

@@ -69,9 +69,10 @@ def ensure_mirror(
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(place / _LOCK) as lock:
         if lock is None:
-            return Unreached(why=f"{shown} is just being fetched for another task", soon=True)
+            return Unreached(why=f"{shown} is being fetched already", soon=True)
         _make(place, url)
-        silent = _fetch(repo, url, task_id, patience)
+        _clear(repo)  # of a machine that went down while it fetched
+        silent = _fetch(repo, url, task_id, patience, lock.fd)
     git = Git(repo, time.monotonic() + _LIMIT)
     if silent and not (commit and _has(git, commit)):
         full = _NO_SPACE in silent
@@ -91,18 +92,25 @@ def mirror_repository(place: Path) -> Repository:
     return Repository(root=str(place), git_dir=git_dir, common_dir=git_dir)
 
 
-def _fetch(repo: Repository, url: str, task_id: str, patience: float) -> str:
-    """Bring the mirror up to date; returns why that could not be done, or nothing."""
+def _fetch(repo: Repository, url: str, task_id: str, patience: float, lock: int) -> str:
+    """Bring the mirror up to date; returns why that could not be done, or nothing.
+
+    Git inherits the lock: a fetch that outlives its supervisor is waited for, not begun again.
+    """
     remote = RemoteGit(repo, url, patience=patience)
     ask = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--force")
     specs = (*_REFSPECS, f"+{fetched_ref(task_id, '*', there=True)}:{fetched_ref(task_id, '*')}")
-    done = remote.ask(*ask, url, *specs, at_most=patience)
+    done = remote.ask(*ask, url, *specs, at_most=patience, stdin=lock)
     if isinstance(done, Exited) and not done.code:
         return ""
-    # A git that was killed leaves what it had fetched, which may fill the disk.
-    for left in Path(repo.common_dir, "objects", "pack").glob("tmp_*"):
-        left.unlink(missing_ok=True)
+    _clear(repo)
     return done.why if isinstance(done, RemoteSilent) else why_failed(done)
+
+
+def _clear(repo: Repository) -> None:
+    """Delete what a git that was killed had fetched: git begins anew, and the disk may fill."""
+    for left in Path(repo.common_dir, "objects").glob("*/tmp_*"):
+        left.unlink(missing_ok=True)
 
 
 def _make(place: Path, url: str) -> None:

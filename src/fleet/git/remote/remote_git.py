@@ -15,7 +15,7 @@ from msgspec import Struct
 from fleet.git.git_command import SETTINGS, as_variables
 from fleet.git.remote.upstream import without_password
 from fleet.git.repository import Repository
-from fleet.processes.bounded_call import CallFailed, Exited, call
+from fleet.processes.bounded_call import DEVNULL, CallFailed, Exited, call
 
 #: Seconds that a transfer may take, of some size over a slow line; and a question without one.
 PATIENCE = 300.0
@@ -76,7 +76,9 @@ class RemoteGit:
         self._patience = patience
         self._env = operator_env(env, own)
 
-    def ask(self, *args: str, at_most: float = PATIENCE) -> Exited | RemoteSilent:
+    def ask(
+        self, *args: str, at_most: float = PATIENCE, stdin: int = DEVNULL
+    ) -> Exited | RemoteSilent:
         """Run git to the end; an ending with an error is an answer too."""
         program = shutil.which("git")
         if program is None:
@@ -87,6 +89,7 @@ class RemoteGit:
             env=self._env,
             timeout=min(self._patience, at_most),
             limit=_LIMIT,
+            stdin=stdin,
         )
         if isinstance(done, CallFailed):
             return RemoteSilent(why=f"git {args[0]} {done.problem}")

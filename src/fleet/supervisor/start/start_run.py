@@ -19,7 +19,7 @@ from fleet.home.status_file import paused
 from fleet.home.task_json import settings_of
 from fleet.home.trusted_commands import UNTRUSTED_THERE, untrusted, waits_text
 from fleet.runs.outcome_history import history
-from fleet.schemas import Lease
+from fleet.schemas import Lease, Task
 from fleet.schemas.decision import Decision, blocked, plain_text, released
 from fleet.settlement.settle_table import stopped
 from fleet.supervisor.active.follow_runs import RunFollower
@@ -27,14 +27,16 @@ from fleet.supervisor.assignments import Active, Assignment, Preparing, Ready
 from fleet.supervisor.finish_run import settle
 from fleet.supervisor.machine.resource_backoff import SHORT
 from fleet.supervisor.start.agent_bin import AgentPrograms
+from fleet.supervisor.start.awaited_mirrors import AwaitedMirrors
 from fleet.supervisor.start.launch import launch, make_ready, moved, placed
-from fleet.supervisor.start.workspace import NoRoom, Prepared, Unprepared, order_of, prepare
+from fleet.supervisor.start.workspace import NoRoom, Order, Prepared, Unprepared, order_of, prepare
 from fleet.supervisor.state import SupervisorState
 
 #: When a task looks again for an account whose secret could not be had, and for room on the disk.
 _TROUBLE = timedelta(minutes=1)
 _NO_ROOM = timedelta(minutes=5)
-#: When a task is claimed again whose code is just being fetched, or could not be.
+#: When a task is claimed again whose code is just being fetched by another process (the end of a
+#: fetch of this one wakes it), or could not be.
 _SOON, _UNREACHED = timedelta(seconds=15), timedelta(minutes=2)
 #: How much of a task's title is said when its run begins.
 _TITLE = 60
@@ -54,6 +56,7 @@ class RunStarter:
         self._other_tasks: tuple[tuple[str, str], ...] = ()
         #: Directories of which was said that their tasks have no clones.
         self._without_clones: set[str] = set()
+        self._mirrors = AwaitedMirrors()
 
     def learn_other_tasks(self, others: tuple[tuple[str, str], ...]) -> None:
         """Tasks that are not closed, with their directories: a run has no business there."""
@@ -152,7 +155,11 @@ class RunStarter:
             return
         abandon = threading.Event()
         assignment.stage = Preparing(ready, abandon)
-        prepared = partial(self._prepared, assignment)
+        self._submit(assignment, order, abandon)
+
+    def _submit(self, assignment: Assignment, order: Order, abandon: threading.Event) -> None:
+        since = self._mirrors.ends(order.fetched)
+        prepared = partial(self._prepared, assignment, order, since)
         self._state.pool.submit(partial(prepare, order, abandon), prepared)
 
     def _tell_no_clone(self, ready: Ready) -> None:
@@ -163,17 +170,30 @@ class RunStarter:
             text = f"{cwd} is in no git repository: its tasks work in the directory itself"
             self._state.log.say("no_clone", text)
 
-    def _prepared(self, assignment: Assignment, prepared: Prepared) -> None:
+    def _prepared(
+        self, assignment: Assignment, order: Order, since: int, prepared: Prepared
+    ) -> None:
         """A task's directory is ready, or cannot be."""
         stage, state = assignment.stage, self._state
+        is_soon = isinstance(prepared, Unreached) and prepared.soon
+        if not is_soon and (waiting := self._mirrors.ended(order.fetched)):
+            state.queue.named(waiting, self._wake)
         if not isinstance(stage, Preparing):
             return
         if (reason := stage.stop_reason or state.stopping) is not None:
             settle(state, assignment, stopped(reason, assignment.task_id))
         elif paused(state.home):
             settle(state, assignment, released("claimed as fleet was paused"))
+        elif is_soon and not self._mirrors.wait(order.fetched, assignment.task_id, since):
+            self._submit(assignment, order, stage.abandon)  # that fetch has ended meanwhile
         else:
             self.guard(assignment, partial(self._go_on, stage.ready, prepared))
+
+    def _wake(self, tasks: list[Task]) -> None:
+        """The mirror is there that these tasks were put off for, or cannot be had."""
+        put_off = [task for task in tasks if task.status == "open" and task.not_before is not None]
+        if put_off:
+            self._state.queue.wake(put_off, lambda _: None)
 
     def _go_on(
         self, ready: Ready, prepared: Prepared, assignment: Assignment, task_dir: Path

@@ -61,6 +61,11 @@ class Order(Struct, frozen=True, kw_only=True):
     #: Other tasks that are not closed, and their directories.
     others: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def fetched(self) -> str:
+        """The address whose mirror is fetched for the run; empty: none is."""
+        return self.origin.url if self.origin is not None and self.elsewhere else ""
+
 
 class Workspace(Struct, frozen=True, kw_only=True):
     """A directory that a run can begin in."""
