@@ -2,10 +2,16 @@
 landed by the other one, once.
 """
 
+from contextlib import closing
+from datetime import UTC, datetime
+
 import pytest
 
+from fleet import control
+from fleet.control.view.read_now import read_now
 from fleet.errors import Refused
 from fleet.home import landing_json
+from fleet.queue.sql.hosts import host_table
 from tests.conftest import only_slow
 from tests.repos import Repo
 from tests.story.test_travel import COMMITTED, create
@@ -116,6 +122,10 @@ def test_what_no_host_can_take_over_is_told_with_the_way_out(hosts):
         assert "was given up before it landed this" in words
         assert "fleet trust --remote" in words
         assert f"fleet retry {task_id}" in words
+    with closing(control.opened(beta.env)) as fleet:
+        (row,) = read_now(fleet, datetime.now(UTC)).rows  # what page, fleet top and fleet mcp show
+    assert (row.group, row.way_on.verb) == ("needs_you", "retry")
+    assert "was given up before it landed this" in row.reason
     beta.kill(supervisor)
     beta.does("trust", "--remote", str(alpha.bare.root))
     beta.supervise()
@@ -211,3 +221,38 @@ def test_work_that_waits_for_a_person_is_in_the_list_of_every_host(hosts):
     beta.does("land", task_id)
     alpha.until_status(task_id, "closed")
     assert "Nothing waits to land." in alpha.does("land")
+
+
+@only_slow
+def test_a_living_host_that_is_called_lost_in_the_middle_of_a_train_goes_on_with_it(
+    hosts, tmp_path
+):
+    """The host hears of it, says that it lives, and keeps the landing: one lander moves the branch,
+    and no host lands the task again.
+    """
+    alpha, beta = hosts
+    hold, begun = tmp_path / "hold", tmp_path / "begun"
+    check = f"if [ -e {hold} ]; then touch {begun}; while [ -e {hold} ]; do sleep 0.05; done; fi"
+    alpha.configure(land_to="push", land="ask")
+    task_id, _ = create(alpha, "--verify", check)
+    beta.does("trust", task_id)
+    beta.script(task_id, COMMITTED.format(name="made"))
+    beta.supervise()
+    asked(beta, task_id)
+    beta.until(lambda: beta.task(task_id).waits_to_land)
+    push_by_hand(alpha, other="theirs\n")  # what is folded has to be verified anew
+    hold.touch()
+    beta.does("land", task_id, "--no-wait")
+    beta.until(begun.exists)
+    alpha.supervise()
+    alpha.until(lambda: "takes part" in alpha.screen())
+    alpha.does("host", "lost", beta.me, "--yes")
+    alpha.until(lambda: host_table.find_host(alpha.queue, beta.me).state == "up")
+    hold.unlink()
+    alpha.until_status(task_id, "closed")
+    assert "landed on main" in alpha.task(task_id).close_reason
+    moved = alpha.bare.git("log", "--format=%s", "main")
+    assert alpha.bare.git("log", "--format=%s", "main", "--", "made") == "work"
+    for host in hosts:
+        host.until(lambda host=host: task_id not in landing_json.unlanded(host.home))
+    assert alpha.bare.git("log", "--format=%s", "main") == moved

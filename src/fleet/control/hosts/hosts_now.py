@@ -8,9 +8,10 @@ from fleet.control import Control
 from fleet.errors import Refused
 from fleet.home import owner_file
 from fleet.queue.sql.hosts import host_table
-from fleet.queue.sql.hosts.host_table import SILENT, HostWork
+from fleet.queue.sql.hosts.host_table import HostWork
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Host
+from fleet.schemas.hosts.host import SILENT
 
 
 class HostNow(Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ def left_work(fleet: Control, tasks: Sequence[Task]) -> dict[str, str]:
     left = {each: host for each, host in left_landings(queue, me or "").items() if host != me}
     if not left:
         return {}
-    names = {host.id: host.name for host in host_table.hosts(queue)}
+    names = host_table.names_of_hosts(queue)
     return {
         task.id: _words(task, names, names.get(left[task.id], left[task.id]), _whys(fleet, task))
         for task in waiting

@@ -33,5 +33,5 @@ def runs_elsewhere(fleet: Control, task_id: str | None = None) -> RunsElsewhere:
     if not fleet.is_shared:
         return RunsElsewhere()
     queue = fleet.tracker
-    names = {host.id: host.name for host in host_table.hosts(queue)}
+    names = host_table.names_of_hosts(queue)
     return RunsElsewhere(names=names, living=living_runs(queue, task_id))

@@ -35,6 +35,8 @@ class QueueRead(Struct, frozen=True, kw_only=True):
     hint: str = ""
     #: The unclosed tasks that belong to each task.
     parts: Mapping[str, tuple[str, ...]] = {}
+    #: Of verified work whose host was given up, and that no host has taken over: what to do.
+    left: Mapping[str, str] = {}
 
     def unclosed_parts(self, task_id: str) -> tuple[tuple[str, str], ...]:
         """The open parts of a task, each with the part's status."""
@@ -110,4 +112,13 @@ def with_edges(fleet: Control, tasks: Sequence[Task], counts: Mapping[str, int])
         parents=parents,
         statuses=statuses,
         parts=parts,
+        left=_left(fleet, tasks),
     )
+
+
+def _left(fleet: Control, tasks: Sequence[Task]) -> Mapping[str, str]:
+    if not fleet.is_shared:
+        return {}
+    from fleet.control.hosts.left_work import left_work  # only a shared queue needs any of it
+
+    return left_work(fleet, tasks)

@@ -192,6 +192,8 @@ class NowReader:
         compared = compare_json.shown(self._fleet.home, task.id)
         if compared is not None and compared.is_open:
             return compared_row(row, compared, queue)
+        if task.id in queue.left:
+            return blocked_row(row, queue.left[task.id])
         if landing is not None:
             return landing_row(row, landing)
         why = block_reasons(self._fleet, task)[0]
@@ -263,6 +265,7 @@ def _looks(task: Task, queue: QueueRead, at: Conditions) -> tuple[object, ...]:
         tuple(queue.statuses.get(each) for each in waits),
         queue.parents.get(task.id),
         queue.unclosed_parts(task.id) if task.status == "blocked" else (),
+        queue.left.get(task.id),
     )
 
 

@@ -9,6 +9,8 @@ by the settings of this host.
 """
 
 import time
+from collections.abc import Mapping
+from functools import partial
 
 import msgspec
 from msgspec import Struct, structs
@@ -35,7 +37,7 @@ from fleet.home.task_policy import policy_of
 from fleet.landing.land_target import LanderSetup
 from fleet.landing.remote.let_go import let_go
 from fleet.queue.protocol import Filter
-from fleet.queue.sql.hosts.host_table import decline
+from fleet.queue.sql.hosts.host_table import decline, names_of_hosts
 from fleet.queue.sql.travel.landers import left_landings, take_over_landing
 from fleet.runs.run_directory import RUN_JSON, Run, latest_run
 from fleet.schemas import Settings, Task
@@ -130,12 +132,13 @@ def _adopt(
         return ""
     else:
         commit = ""  # this host's own run, which was taken over once
+    names = partial(_name, names_of_hosts(shared.queue))
     is_taken = origin.lands_at_maker or left_by == lander.by
     if not is_taken and not take_over_landing(shared.queue, task, lander=left_by, me=lander.by):
         return ""  # another host was first, or its own host is back
     if not commit:
         landing_json.change(home, task.id, lambda own: structs.replace(own, host=""))
-        return f"its work of run {landing.run} lands here again, as the host {left_by} is given up"
+        return f"its work of run {landing.run} lands here again: host {names(left_by)} is given up"
     _know_clone(home, task, repo, landing, run, commit)
     _own_policy(home, config, task, run, origin)
     # What people said of the landing counts; how far the landing was there does not.
@@ -143,7 +146,11 @@ def _adopt(
     own = structs.replace(landing, state="held" if is_held else "verified", commit="", red_line="")
     why = landing.why if is_held else ""
     landing_json.write(home, task.id, structs.replace(own, why=why, host="", at=lander.now()))
-    return f"its work of run {landing.run} came from the host {run.host}, and lands here"
+    return f"its work of run {landing.run} came from host {names(run.host)}, and lands here"
+
+
+def _name(names: Mapping[str, str], host: str) -> str:
+    return names.get(host, host)
 
 
 def _repository(home: Home, task: Task, settings: Settings, origin: CodeOrigin) -> Repository:

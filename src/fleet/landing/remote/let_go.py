@@ -9,6 +9,7 @@ from msgspec import structs
 from fleet.home import Home, landing_json, owner_file
 from fleet.home.landing_json import Landing
 from fleet.queue.protocol import Queue
+from fleet.queue.sql.hosts.host_table import names_of_hosts
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.travel.landers import TakenLanding, taken_landings
 
@@ -20,11 +21,11 @@ def let_go(home: Home, queue: Queue, now: datetime) -> tuple[tuple[str, str], ..
     if not waiting:
         return ()
     said: list[tuple[str, str]] = []
+    names = names_of_hosts(queue)
     for task_id, taken in taken_landings(queue, owner_file.read(home) or "").items():
         if task_id in waiting and _left_to(home, task_id, taken, now):
-            said.append(
-                (task_id, f"the host {taken.host} lands its work now, and this one does not")
-            )
+            host = names.get(taken.host, taken.host)
+            said.append((task_id, f"host {host} lands its work now, and this one does not"))
     return tuple(said)
 
 

@@ -28,6 +28,7 @@ from fleet.schemas import (
     Wish,
     check_id,
 )
+from fleet.schemas.hosts.host import LEFT_TO_OTHERS, SILENT
 
 TITLE_LIMIT = 500
 #: What a draft and its task have in common.
@@ -100,6 +101,8 @@ class SqlQueue:
             "mirrors": None if offer is None else "\n".join(offer.mirrors),
             "unreachable": None if offer is None else "\n".join(offer.unreachable),
             "names_coder": offer is not None and offer.rests,
+            "left_since": to_micros(now - LEFT_TO_OTHERS),
+            "heard_since": to_micros(now - SILENT),
         }
         rows = self.db.rows(self.sql["claim"], values)
         tasks = sorted((task_of(row) for row in rows), key=_queue_order)
@@ -313,8 +316,13 @@ class SqlQueue:
             elif holder == lease.owner:
                 why = f"a later claim by {holder} holds it (fence {task.fence})"
             else:
-                why = f"{holder} holds it"
+                why = f"{self._host_name(holder)} holds it"
         return LeaseLost(task_id=lease.task.id, why=why)
+
+    def _host_name(self, owner: str) -> str:
+        """What people call the host that holds leases under this name; else the name itself."""
+        rows = self.db.rows(self.more("hosts.sql")["host_name"], {"id": owner})
+        return f"host {rows[0][0]}" if rows else owner
 
     def exists(self, task_id: str) -> bool:
         return bool(self.db.rows(self.sql["exists"], {"id": task_id}))

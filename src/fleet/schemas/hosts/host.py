@@ -1,12 +1,17 @@
 """A host: one home with a supervisor on a queue that several machines share."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from msgspec import Struct
 
 HostState = Literal["up", "draining", "gone"]
+
+#: A host that was not seen for so long is not taken to be there.
+SILENT = timedelta(seconds=35)
+#: For so long a task is left to another host that would run it sooner.
+LEFT_TO_OTHERS = timedelta(seconds=2)
 
 
 class Offer(Struct, frozen=True, kw_only=True):

@@ -11,10 +11,9 @@ from fleet.queue.sql import migrate
 from fleet.queue.sql.row_mapping import moment, to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Decline, Host, HostState
+from fleet.schemas.hosts.host import SILENT
 
 FILE = "hosts.sql"
-#: A host that was not seen for so long is not taken to be there.
-SILENT = timedelta(seconds=35)
 #: Another machine with the same id is refused while the first was seen within so long.
 ALIVE = timedelta(seconds=90)
 
@@ -84,6 +83,11 @@ def leave(queue: SqlQueue, host: Host) -> None:
 def hosts(queue: SqlQueue) -> list[Host]:
     """Every host that the queue knows, by name."""
     return [_host(row) for row in queue.db.rows(queue.more(FILE)["hosts"])]
+
+
+def names_of_hosts(queue: SqlQueue) -> dict[str, str]:
+    """What people call each host, by its id."""
+    return {host.id: host.name for host in hosts(queue)}
 
 
 def others_up(queue: SqlQueue, own: str) -> list[Host]:

@@ -47,6 +47,11 @@ def server_now(queue: SqlQueue, host_id: str) -> ServerNow:
     )
 
 
+def was_set_back(queue: SqlQueue) -> bool:
+    """A host has found the server to be a copy of an earlier state, now or before."""
+    return server_now(queue, "").claims_from is not None
+
+
 def note_server(queue: SqlQueue, stamp: str) -> None:
     """Have the queue know the server that the queue is on."""
     queue.db.rows(queue.sql["set_meta"], {"key": "server", "value": stamp})

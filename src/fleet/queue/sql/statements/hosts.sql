@@ -43,6 +43,9 @@ DELETE FROM declines WHERE host = :id
 -- name: hosts
 SELECT {host_columns} FROM hosts ORDER BY name, id
 
+-- name: host_name
+SELECT name FROM hosts WHERE id = :id
+
 -- name: set_host_state
 UPDATE hosts SET state = :state WHERE id = :id RETURNING id
 

@@ -10,7 +10,7 @@ AND (tasks.repository = '' OR :unreachable::text IS NULL
 AND (:names_coder::boolean IS NOT TRUE OR tasks.requires ~ '(^|\n)coder:')
 AND NOT EXISTS (SELECT 1 FROM declines d WHERE d.task_id = tasks.id AND d.host = :owner)
 AND NOT (:offer::text IS NOT NULL
-         AND greatest(tasks.updated_at, tasks.not_before) > :now - 2000000
+         AND greatest(tasks.updated_at, tasks.not_before) > :left_since
          AND (tasks.last_host NOT IN ('', :owner) OR tasks.repository <> '')
          AND {better_elsewhere})
 
@@ -19,7 +19,7 @@ AND NOT (:offer::text IS NOT NULL
 -- repository where this one has none.
 EXISTS (
     SELECT 1 FROM hosts h
-    WHERE h.id <> :owner AND h.state = 'up' AND h.free > 0 AND h.seen_at > :now - 35000000
+    WHERE h.id <> :owner AND h.state = 'up' AND h.free > 0 AND h.seen_at > :heard_since
       AND (h.id = tasks.last_host
            OR (tasks.last_host <> :owner AND tasks.repository <> ''
                AND tasks.repository <> ALL (string_to_array(:mirrors, E'\n'))

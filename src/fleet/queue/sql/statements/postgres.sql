@@ -4,7 +4,9 @@
 -- name: session
 -- Durable commits and bounded waits. Our statements are short look-ups by an index: planning one
 -- takes longer than running it, so one plan serves, compiling one takes a hundred times as long,
--- and a bitmap is built in vain for a row or two. The last answer is the server's time.
+-- and a bitmap is built in vain for a row or two. A machine that vanished is found out within a
+-- minute: by itself the server takes two hours, and that long the machine would hold a branch that
+-- it was landing on. The last answer is the server's time.
 SELECT set_config('search_path', 'fleet', false),
        set_config('lock_timeout', :lock_timeout, false),
        set_config('statement_timeout', :statement_timeout, false),
@@ -13,6 +15,10 @@ SELECT set_config('search_path', 'fleet', false),
        set_config('jit', 'off', false),
        set_config('enable_bitmapscan', 'off', false),
        set_config('random_page_cost', '1.1', false),
+       set_config('tcp_keepalives_idle', '20', false),
+       set_config('tcp_keepalives_interval', '10', false),
+       set_config('tcp_keepalives_count', '3', false),
+       set_config('tcp_user_timeout', '50000', false),
        CASE current_setting('synchronous_commit')
            WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END,
        {server_time}
