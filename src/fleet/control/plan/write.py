@@ -14,6 +14,8 @@ from fleet.control import Control
 from fleet.control.landing.only_people import refuse_agents
 from fleet.control.plan.apply import WrittenPlan, apply, known_tasks
 from fleet.control.plan.load_plan import LoadedPlan, loaded, project_of
+from fleet.control.queue.other_hosts import bring_if_possible
+from fleet.control.queue.place_code import place_code
 from fleet.control.tasks.questions import writes_plan
 from fleet.control.tasks.retry import check_reopenable, way_on
 from fleet.control.tasks.tell import tell
@@ -54,7 +56,8 @@ def write_goal(
     if not goal:
         raise BadInput(f"{path} is empty", hint="Write down what is to be reached.")
     first = first_heading(goal) or goal.splitlines()[0]
-    settings = Settings(cwd=base, coder=coder, model=model, expect="plan", verify=())
+    wanted = Settings(cwd=base, coder=coder, model=model, expect="plan", verify=())
+    settings = place_code(fleet, wanted).settings
     text = _TEMPLATE.read_text(encoding="utf-8").format(
         plan_file=f"{PLAN_FILE} in your artifacts directory",
         limit=fleet.config.plan_limit,
@@ -79,6 +82,7 @@ def load_proposed(fleet: Control, task: Task) -> LoadedPlan:
     """
     if not writes_plan(fleet, task):
         raise Refused(f"{task.id} is not to write a plan", hint="Name a spec, or such a task.")
+    bring_if_possible(fleet, task.id)
     plan = read_proposed_plan(fleet.home.task(task.id), limit=fleet.config.plan_limit)
     goal = task.description.partition(_GOAL)[2]
     body = f"{plan.body.strip()}\n\n## The goal as it was given\n\n{goal}".strip() if goal else ""
