@@ -67,6 +67,20 @@ def test_a_server_that_does_not_know_the_last_heartbeat_is_a_copy(queue, memory,
     assert abs(found.claims_from - queue.db.now() - TTL) < timedelta(seconds=60)
 
 
+def test_a_host_names_the_tasks_that_the_copy_does_not_know(queue, told):
+    """They are in its home, and will not run: a person has to make them again."""
+    found = ServerMemory(
+        "home1", TTL, lambda _, text: told.append(text), lambda _: ["fleet-a", "fleet-b"]
+    )
+    found.check(queue)
+    found.beaten(queue)
+    go_back(queue)
+    found.may_claim(queue)
+    _, line = told
+    assert "2 tasks of this home are not in that copy: fleet-a, fleet-b" in line
+    assert "fleet queue status" in line
+
+
 def test_another_host_waits_for_what_the_first_one_found(queue, memory, told):
     """Also one that was never heard of before, and cannot know."""
     go_back(queue)

@@ -23,6 +23,10 @@ def queue(installation: Installation) -> Iterator[CheckResult]:
         yield CheckResult("queue", "error", damage, "Put a copy back: fleet queue restore")
         return
     yield CheckResult("queue", "ok", f"{seen.kind}, {seen.identity[:8]}")
+    if seen.missing:
+        ids = ", ".join(each.id for each in seen.missing)
+        what = f"tasks of this home are not in the queue, which was set back: {ids}"
+        yield CheckResult("queue", "warning", what, "What is known of them: fleet queue status")
     if name is None:
         yield CheckResult("backup", "ok", seen.backup)
     elif not seen.copies:

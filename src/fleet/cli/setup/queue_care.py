@@ -44,6 +44,17 @@ def status(as_json: bool) -> int:
         print_line(
             f"  {at:%F %H:%M:%S}  {copy.reason:<9} {copy.size >> 10:>8} kB  {copy.path.name}"
         )
+    if seen.missing:
+        print_line(
+            "Missing:   tasks of this home that the queue does not know: it was set back, and"
+        )
+        print_line("           they were made after the copy that it comes from, or deleted:")
+    for each in seen.missing:
+        print_line(f"  {each.id}  {one_line(each.title) or '(never ran here)'}  [{each.cwd}]")
+        if each.prompt:
+            print_line(f"           what it was asked: {one_line(each.prompt)}")
+    if seen.missing:
+        print_line("           To make one again, in its directory: fleet bd create TITLE …")
     return 1 if seen.problem else 0
 
 

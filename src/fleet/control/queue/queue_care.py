@@ -1,7 +1,7 @@
 """`fleet queue`: how the queue of a home stands, the copies, and putting a copy back."""
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import datetime
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from fleet.queue.restore_file import Restored, RunSeen, fence, restore_file
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.run_directory import latest_run
 from fleet.runs.run_id import RunId
+from fleet.travel.missing_tasks import MissingTask, missing_tasks
 
 #: What a user has to copy himself, by the kind of queue.
 OWN_BACKUP = {
@@ -44,6 +45,8 @@ class QueueCondition(Struct, frozen=True, kw_only=True):
     backup: str
     #: The copies in the home, newest first.
     copies: tuple[Backup, ...]
+    #: Tasks of this home that a queue which was set back does not know.
+    missing: tuple[MissingTask, ...] = ()
 
 
 def file_of(config: Config) -> str | None:
@@ -54,8 +57,10 @@ def file_of(config: Config) -> str | None:
 def condition(home: Home, config: Config) -> QueueCondition:
     """The queue's state, identity and copies; a failing queue is an answer, not an error."""
     problem = hint = ""
+    missing: tuple[MissingTask, ...] = ()
     try:
-        open_queue(home.path, config).close()
+        with closing(open_queue(home.path, config)) as queue:
+            missing = missing_tasks(home, queue) if config.shares_queue else ()
     except FleetError as error:
         problem, hint = error.message, error.hint
     kind = config.queue.partition(":")[0].replace("postgres", "postgresql", 1)[:10]
@@ -67,6 +72,7 @@ def condition(home: Home, config: Config) -> QueueCondition:
         hint=hint,
         backup=OWN_BACKUP[kind],
         copies=tuple(backups.backups(home.path, name)) if name else (),
+        missing=missing,
     )
 
 

@@ -6,7 +6,7 @@ call that hangs may make the host look dead.
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import cast
@@ -43,10 +43,11 @@ class Heartbeat:
         machine: str,
         lease: timedelta,
         say: Callable[[str, str], None],
+        missing: Callable[[SqlQueue], Sequence[str]] = lambda _: (),
     ) -> None:
         self._open, self._say, self._machine = open_queue, say, machine
         self.host = host
-        self.server = ServerMemory(host.id, lease, say)
+        self.server = ServerMemory(host.id, lease, say, missing)
         #: How far the queue's clock is ahead of this machine's; nothing if they agree.
         self._ahead = timedelta(0)
         #: What people want of the host; None: it is not registered yet.

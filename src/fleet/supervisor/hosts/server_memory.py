@@ -3,7 +3,7 @@ earlier state.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from fleet.queue.sql.hosts import server_copy
@@ -11,14 +11,25 @@ from fleet.queue.sql.hosts.server_copy import ServerNow
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.supervisor.queue_io.queue_requests import awake
 
+#: So many tasks are named in one line of the log.
+_NAMED = 10
+
 
 class ServerMemory:
     """What is known of the server. The threads that beat and claim ask, each by its connection, and
     neither waits for the other: a heartbeat is not late because a claim hangs.
     """
 
-    def __init__(self, host_id: str, lease: timedelta, say: Callable[[str, str], None]) -> None:
+    def __init__(
+        self,
+        host_id: str,
+        lease: timedelta,
+        say: Callable[[str, str], None],
+        missing: Callable[[SqlQueue], Sequence[str]] = lambda _: (),
+    ) -> None:
         self._id, self._lease, self._say = host_id, lease, say
+        #: Tasks of this host's home that the server does not know.
+        self._missing = missing
         #: The last heartbeat of this host that a server acknowledged.
         self._seen: datetime | None = None
         #: Until when no host claims: by the server's clock, and by that of this machine.
@@ -72,6 +83,11 @@ class ServerMemory:
                 f"the queue is a copy of an earlier state ({why}): no host claims before"
                 f" {until:%H:%M:%S} UTC, when every run that it does not know has ended",
             )
+            if ids := self._missing(queue):
+                some = "1 task" if len(ids) == 1 else f"{len(ids)} tasks"
+                named = ", ".join(ids[:_NAMED]) + (", …" if len(ids) > _NAMED else "")
+                text = f"{some} of this home are not in that copy: {named}"
+                self._say("tasks_missing", f"{text}. What is known of them: fleet queue status")
 
 
 def _older(found: ServerNow, seen: datetime | None) -> str:

@@ -20,6 +20,7 @@ from fleet.supervisor.hosts.reach import resting_coders
 from fleet.supervisor.hosts.share_limits import hear_limits, share_limits
 from fleet.supervisor.hosts.tell_living import tell_living
 from fleet.supervisor.state import QueueChanged
+from fleet.travel.missing_tasks import missing_tasks
 
 if TYPE_CHECKING:
     from fleet.queue.sql.sql_queue import SqlQueue
@@ -35,7 +36,13 @@ def make_heartbeat(
     opening = partial(open_heartbeat, home.path, config)
     lease = timedelta(seconds=config.lease_s)
     host, machine = host_of(home, config), machine_of(home)
-    return Heartbeat(opening, host, machine=machine, lease=lease, say=say)
+    return Heartbeat(
+        opening, host, machine=machine, lease=lease, say=say, missing=partial(_missing, home)
+    )
+
+
+def _missing(home: Home, queue: "SqlQueue") -> tuple[str, ...]:
+    return tuple(each.id for each in missing_tasks(home, queue))
 
 
 def take_part(state: "SupervisorState") -> None:
