@@ -36,6 +36,7 @@ def test_what_was_sent_and_given_up_is_counted_for_ever(outbox):
     (state,) = outbox.states()
     assert (state.waiting, state.dropped) == (0, 1)
     assert (state.sent_total, state.dropped_total) == (1, 1)
+    _end_all(outbox)
     outbox.forget_old(NOW + KEPT + HOUR)
     assert outbox.states() == []
     late = Notification(key="c", at=NOW + KEPT, topic="idle", subject="s", text="t")
@@ -44,13 +45,28 @@ def test_what_was_sent_and_given_up_is_counted_for_ever(outbox):
     assert (state.dropped, state.sent_total, state.dropped_total) == (0, 1, 1)
 
 
+def _end_all(outbox):
+    for each in outbox.open_asked():
+        assert outbox.end_asked(each.nonce, "answered")
+
+
 def test_what_is_old_is_forgotten_with_its_question(outbox):
     """And nothing that is younger."""
+    _end_all(outbox)
     outbox.forget_old(NOW + KEPT - timedelta(minutes=1))
-    assert len(outbox.open_asked()) == 2
+    assert outbox.asked("a") is not None
     outbox.forget_old(NOW + KEPT + HOUR)
-    assert outbox.open_asked() == []
     assert outbox.asked("a") is None
+
+
+def test_an_open_question_is_never_forgotten(outbox):
+    """A person may answer after months, by a reply to the message that asked."""
+    outbox.end_asked("b", "answered")
+    outbox.forget_old(NOW + 10 * KEPT)
+    assert [each.nonce for each in outbox.open_asked()] == ["a"]
+    assert outbox.asked_by_remote("phone", "7") == outbox.asked("a")
+    assert outbox.remotes("a") == [("phone", "7")]
+    assert outbox.asked("b") is None
 
 
 def test_what_is_told_later_is_no_secret(fleet):

@@ -23,7 +23,7 @@ from fleet.queue.sql import named_sql
 from fleet.queue.sqlite_files import make_private
 
 FILE = "outbox.db"
-#: Messages and answers are kept for this long.
+#: Messages and answers are kept for this long; open questions until they have their end.
 KEPT = timedelta(days=30)
 _BUSY_MS = 5000
 
@@ -174,10 +174,12 @@ class Outbox:
         ]  # fmt: skip
 
     def forget_old(self, now: datetime) -> None:
-        before = _seconds(now - KEPT)
-        for statement in ("forget_messages", "forget_old", "forget_told"):
-            self._rows(statement, before=before)
-        self._rows("forget_asked")
+        """Forget what is older than `KEPT`, but no question that is open."""
+        with self.writing():
+            for statement in ("forget_messages", "forget_told"):
+                self._rows(statement, before=_seconds(now - KEPT))
+            for statement in ("forget_deliveries", "forget_asked"):
+                self._rows(statement)
 
     # What is answered.
 

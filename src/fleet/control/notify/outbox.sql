@@ -78,10 +78,12 @@ ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT
 SELECT count(*) FROM messages WHERE made_at >= :since
 
 -- name: forget_messages
-DELETE FROM deliveries WHERE key IN (SELECT key FROM messages WHERE made_at < :before)
+-- The message of an open question stays, however old: its answer is found by it.
+DELETE FROM messages
+WHERE made_at < :before AND key NOT IN (SELECT message FROM asked WHERE end IS NULL)
 
--- name: forget_old
-DELETE FROM messages WHERE made_at < :before
+-- name: forget_deliveries
+DELETE FROM deliveries WHERE key NOT IN (SELECT key FROM messages)
 
 -- name: forget_asked
 DELETE FROM asked WHERE message NOT IN (SELECT key FROM messages)
