@@ -11,15 +11,14 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
-from fleet.accounts.keyring import KeyringAnswer, read_keyring
+from fleet.accounts.kept_secret import SecretTrouble, check_private, keyring_place, read_secret
+from fleet.accounts.keyring import KeyringAnswer
 from fleet.coders.base import Coder
 from fleet.errors import FleetError, InvalidTask
 from fleet.files.safe_read import read_bounded
 from fleet.schemas import Account
 
 _LARGEST = 64 << 10
-#: The kind of a secret in the system's keyring.
-KEYRING = "keyring"
 #: A CLI renews its tokens when they end within this time.
 _SOON = timedelta(minutes=5)
 #: The trouble of an account that a person has to log in to.
@@ -107,7 +106,10 @@ def _check_directory(directory: Path, coder: type[Coder]) -> None:
     if not stat.S_ISDIR(about.st_mode):
         raise AccountTrouble(f"{directory} is no directory")
     if coder.login_file:
-        _check_private(directory / coder.login_file, needed=False)
+        try:
+            check_private(directory / coder.login_file, needed=False)
+        except SecretTrouble as error:
+            raise AccountTrouble(error.message) from None
 
 
 def _check_settings(directory: Path, coder: type[Coder]) -> None:
@@ -120,8 +122,7 @@ def _check_settings(directory: Path, coder: type[Coder]) -> None:
 
 def in_keyring(account: Account) -> str:
     """SERVICE/USER of the account's secret in the keyring; empty if the secret is elsewhere."""
-    kind, _, place = account.secret.partition(":")
-    return place if kind == KEYRING else ""
+    return keyring_place(account.secret)
 
 
 def no_login(account: Account, coder: type[Coder]) -> str:
@@ -138,26 +139,11 @@ def no_login(account: Account, coder: type[Coder]) -> str:
 
 
 def secret(account: Account, parent: Mapping[str, str], answer: KeyringAnswer | None = None) -> str:
-    """An account's token or key, from the place that the account names. Raises AccountTrouble."""
-    kind, _, place = account.secret.partition(":")
-    match kind:
-        case "env":
-            found = parent.get(place, "")
-            where = f"the variable {place} of the process that started fleet"
-        case "file":
-            found = _from_file(Path(place))
-            where = place
-        case _:
-            answer = answer or read_keyring(place)
-            if answer.trouble:
-                raise AccountTrouble(answer.trouble)
-            found = answer.secret
-            where = f"the keyring, under {place}"
-    if not found.strip():
-        raise AccountTrouble(f"its secret is gone: there is nothing in {where}")
-    if not found.strip().isprintable():
-        raise AccountTrouble(f"its secret is no single line of text: {where}")
-    return found.strip()
+    """An account's token or key, from where it is kept. Raises AccountTrouble."""
+    try:
+        return read_secret(account.secret, parent, answer)
+    except SecretTrouble as error:
+        raise AccountTrouble(error.message) from None
 
 
 def key_mark(
@@ -180,29 +166,6 @@ def key_mark(
         except AccountTrouble:
             return ""
     return sha256(f"{account.coder} {key}".encode()).hexdigest()[:24] if key else ""
-
-
-def _from_file(path: Path) -> str:
-    try:
-        _check_private(path)
-        data = read_bounded(path.resolve(), _LARGEST)  # a person may keep the file behind a link
-    except InvalidTask as error:
-        raise AccountTrouble(f"its secret cannot be read: {error.message}") from None
-    return (data or b"").decode(errors="replace")
-
-
-def _check_private(path: Path, *, needed: bool = True) -> None:
-    """Refuse a secret that other users of the machine can read."""
-    try:
-        mode = stat.S_IMODE(path.stat().st_mode)
-    except FileNotFoundError:
-        if not needed:
-            return
-        raise AccountTrouble(f"its secret is gone: there is no {path}") from None
-    except OSError as error:
-        raise AccountTrouble(f"its secret cannot be read: {path}: {error.strerror}") from None
-    if mode & 0o077:
-        raise AccountTrouble(f"others can read its secret: chmod 600 {path} (it is {mode:04o})")
 
 
 def own_key(coder: type[Coder], env: Mapping[str, str]) -> str:

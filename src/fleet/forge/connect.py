@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from fleet.accounts.credentials import AccountTrouble, secret
+from fleet.accounts.kept_secret import SecretTrouble, read_secret
 from fleet.errors import FleetError
 from fleet.forge.forge_protocol import Forge
 from fleet.forge.gitea import Gitea
@@ -19,7 +19,6 @@ from fleet.forge.repository_address import RepositoryAddress, address_of
 from fleet.git.remote.remote_git import operator_env
 from fleet.git.repository import Repository
 from fleet.processes.bounded_call import Exited, call
-from fleet.schemas import Account
 
 _PATIENCE = 30.0
 _HINT = "Say where a token is: fleet config set --project . forge_token=env:NAME"
@@ -37,8 +36,8 @@ def connect(
 
 def _token(place: str, env: Mapping[str, str]) -> str:
     try:
-        return f"token {secret(Account(name='forge', coder='', secret=place), env)}"
-    except AccountTrouble as error:
+        return f"token {read_secret(place, env)}"
+    except SecretTrouble as error:
         raise FleetError(f"forge_token: {error.message}", hint=_HINT) from None
 
 

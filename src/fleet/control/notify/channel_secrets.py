@@ -3,11 +3,8 @@
 import os
 from collections.abc import Mapping
 
-from fleet.accounts.credentials import AccountTrouble, secret
+from fleet.accounts.kept_secret import SecretTrouble, is_secret_place, read_secret
 from fleet.errors import FleetError
-from fleet.schemas import Account
-
-_KINDS = ("env:", "file:", "keyring:")
 
 
 def channel_secret(place: str, what: str, env: Mapping[str, str] = os.environ) -> str:
@@ -15,11 +12,11 @@ def channel_secret(place: str, what: str, env: Mapping[str, str] = os.environ) -
     if place == "none":
         return ""
     try:
-        return secret(Account(name="notify", coder="", secret=place), env)
-    except AccountTrouble as error:
+        return read_secret(place, env)
+    except SecretTrouble as error:
         raise FleetError(f"{what}: {error.message}") from None
 
 
 def channel_address(text: str, what: str, env: Mapping[str, str] = os.environ) -> str:
     """An address that stands in the settings, or is kept elsewhere."""
-    return channel_secret(text, what, env) if text.startswith(_KINDS) else text
+    return channel_secret(text, what, env) if is_secret_place(text) else text
