@@ -78,7 +78,7 @@ class LandHome:
                 file.unlink()
             else:
                 file.write_text(text)
-        changes = changes_since(place.base, run.path)
+        changes = changes_since(place.base, run)
         work = landing_work(run, policy, place.base, changes, ())
         assert work is not None, changes.trouble
         landing = Landing(

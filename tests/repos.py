@@ -5,6 +5,7 @@ import subprocess
 
 from fleet.git import run_baseline
 from fleet.git.own import own_repository
+from fleet.runs.run_directory import Run
 
 ENV = {
     "PATH": os.environ["PATH"],
@@ -76,7 +77,7 @@ class RunIn:
         return done.stdout.rstrip("\n")
 
     def changes(self):
-        return run_baseline.changes_since(self.base, self.dir)
+        return run_baseline.changes_since(self.base, Run(self.dir))
 
     def files(self):
         """The changed files by kind."""

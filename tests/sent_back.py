@@ -8,6 +8,7 @@ from fleet.git.clone.task_work import task_refs
 from fleet.git.land.sent_back.begin_merge import begin_merge, plan_merge
 from fleet.git.land.sent_back.merge_facts import merge_facts
 from fleet.home import Home, clone_record, make_home
+from fleet.runs.run_directory import Run
 from fleet.supervisor.cleanup import collect
 from tests.clones import TASK, clone_of, git
 from tests.repos import Repo
@@ -65,7 +66,7 @@ class SentBack:
         base = run_baseline.record_base(
             str(self.place), f"{TASK}/7", home=self.home.path, keep=keep
         )
-        tree = run_baseline.changes_since(base, run).tree
+        tree = run_baseline.changes_since(base, Run(run)).tree
         return landing_findings(merge_facts(self.home, self.refs, self.begun, tree))
 
     def rules(self):

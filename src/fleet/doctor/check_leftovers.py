@@ -49,7 +49,7 @@ def stale_runs(installation: Installation) -> Iterator[CheckResult]:
     ]
     if not stale:
         return
-    names = _listed([f"{run.task_dir.name} run {run.number}" for run in stale])
+    names = _listed([f"{run.task_id} run {run.number}" for run in stale])
     if supervisor_of(installation.home):
         fix = "The supervisor settles them when it looks at their tasks; see: fleet log"
     else:

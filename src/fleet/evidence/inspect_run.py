@@ -22,7 +22,7 @@ from fleet.git.clone.clone_objects import objects_of_clone
 from fleet.git.clone.task_work import task_refs
 from fleet.git.land.sent_back.merge_facts import merge_facts
 from fleet.git.run_baseline import base_now, changes_since
-from fleet.home import Home, clone_record
+from fleet.home import clone_record
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import Run, newest_first
 from fleet.schemas import Base, Changes, Check, Finding, Policy, Stopped
@@ -86,7 +86,7 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
     begun = in_directory(ended) and next(newest_first(ended.run.path, FOLDER), None) is not None
     changes = None
     if ended.base is not None:
-        changes = changes_since(ended.base, ended.run.path, stored=begun)
+        changes = changes_since(ended.base, ended.run, stored=begun)
     trespasses: tuple[Finding, ...] = ()
     if ended.base is not None and changes is not None:
         trespasses = check_scope(ended.run, ended.base, changes, ended.policy, ended.cwd)
@@ -129,7 +129,7 @@ def _landing_refusals(ended: InspectedRun, changes: Changes | None) -> tuple[Fin
         return ()
     if not changes.tree:
         raise FleetError(f"the merge cannot be inspected: {changes.trouble}")
-    home, task_id = Home(ended.run.path.parents[3]), ended.run.task_dir.name
+    home, task_id = ended.run.home, ended.run.task_id
     record = clone_record.read(home, task_id)
     refs = task_refs(task_id, record) if record is not None else None
     if refs is None:
@@ -145,7 +145,7 @@ def check_scope(
         started = run.started()
     except InvalidTask:
         started = None
-    home = Home(run.path.parents[3])
+    home = run.home
     others = other_task_dirs.compare(home, run, base.root, started.at if started else None)
     return scope_rules.scope_findings(
         base, base_now(base, home.path), changes, policy, os.path.realpath(cwd), others
@@ -216,7 +216,7 @@ def _box(ended: InspectedRun, place: VerifyPlace, *, fit: bool = False) -> Comma
     Those that make a checkout `fit` to verify in read the project too, and reach the hosts that a
     person opened: they fetch what it needs.
     """
-    home, task_id = Home(ended.run.path.parents[3]), ended.run.task_dir.name
+    home, task_id = ended.run.home, ended.run.task_id
     clone = str(home.clone(task_id))
     inside = place.cwd == clone or place.cwd.startswith(f"{clone}/")
     sandbox = ended.policy.sandbox

@@ -8,7 +8,7 @@ from msgspec import Struct
 from fleet.git.git_command import Git
 from fleet.git.own.own_repository import known_repository
 from fleet.git.run_baseline import repository_of
-from fleet.home import Home, clone_record
+from fleet.home import clone_record
 from fleet.runs.run_directory import Run
 from fleet.schemas import Base, Changes, Check, Policy
 
@@ -33,7 +33,7 @@ def landing_work(
 
     Raises GitFailed.
     """
-    home, task_id = Home(run.path.parents[3]), run.task_dir.name
+    home, task_id = run.home, run.task_id
     if policy.land.mode == "off" or base is None or changes is None or not changes.tree:
         return None
     record = clone_record.read(home, task_id)

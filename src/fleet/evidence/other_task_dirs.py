@@ -93,7 +93,7 @@ def in_same_tree(home: Home, run: Run, root: str, began: datetime | None) -> tup
     return tuple(
         other
         for other in snapshot_index.tasks_in(home, root)
-        if other != run.task_dir.name and _worked(home, other, root, began)
+        if other != run.task_id and _worked(home, other, root, began)
     )
 
 
@@ -112,10 +112,10 @@ def _lost(
         return None
     others: list[str] = []
     if not _names(run, each.place):
-        meanwhile = _at_work(home, run.task_dir.name, began)
+        meanwhile = _at_work(home, run.task_id, began)
         if any(_names(other, each.place) for other in meanwhile):
             return None
-        others = sorted(other.task_dir.name for other in meanwhile)
+        others = sorted(other.task_id for other in meanwhile)
     return LostDirectory(
         task_id=each.task_id, place=each.place, before=each.files, after=now, or_by=tuple(others)
     )

@@ -17,7 +17,6 @@ from fleet.coders.stream.tool_calls import command_of, edited_paths
 from fleet.errors import InvalidTask
 from fleet.evidence import other_task_dirs
 from fleet.files.safe_read import tail
-from fleet.home import Home
 from fleet.runs import event_log
 from fleet.runs.run_directory import Run
 from fleet.schemas import Base, Changes, FileChange, ToolCall
@@ -56,7 +55,7 @@ def deeds(edited: Iterable[str], commands: Sequence[str], root: str, cwd: str) -
 
 def own_changes(run: Run, base: Base, changes: Changes, own: Deeds) -> Changes:
     """The changes without those of other runs, as far as their streams tell; and who was there."""
-    home = Home(run.path.parents[3])
+    home = run.home
     try:
         started = run.started()
     except InvalidTask:

@@ -128,7 +128,7 @@ def _checked_out(case: VerifyCase, base: Base, folder: Path) -> VerifyPlace:
             hint="verify_in=directory of the project verifies in the run's directory instead.",
         )
     until = time.monotonic() + _LIMIT
-    own = known_repository(case.run.path.parents[3], repo)
+    own = known_repository(case.run.home.path, repo)
     git = Git(own, until)
     pinned = _pinned(case, base, own, changes.tree, until)
     inside = os.path.relpath(os.path.realpath(case.cwd), base.root)
@@ -140,7 +140,7 @@ def _checked_out(case: VerifyCase, base: Base, folder: Path) -> VerifyPlace:
         make_checkout(git, pinned.id, place, Base(root="", head=refs.head, branch=refs.branch))
         copy_missing(base.root, place, _added(changes, _pins(case, inside)))
     if pinned.restored:
-        key = f"{case.run.task_dir.name}/{case.run.number}"
+        key = f"{case.run.task_id}/{case.run.number}"
         git.ask("update-ref", "--no-deref", f"{ref_of(key)}{CHECKED}", pinned.id)
     project, copy = _project(case, place, inside)
     shared = link_shared(project, case.policy.copies.share, copy)

@@ -41,6 +41,7 @@ from fleet.git.tree_difference import (
 )
 from fleet.git.tree_snapshot import TreeSnapshot, keep_index
 from fleet.home.clone_record import ref_word
+from fleet.runs.run_directory import Run
 from fleet.schemas import Base, Changes, FileChange
 
 #: Seconds for all git commands, at the start and at the end of a run.
@@ -162,7 +163,7 @@ def _rewound(git: Git, base: Base, now: Base) -> bool:
     return bool(git.line("rev-list", "--max-count=1", base.head, f"^{stands}", "--"))
 
 
-def changes_since(base: Base, run_dir: Path, *, stored: bool = False) -> Changes:
+def changes_since(base: Base, run: Run, *, stored: bool = False) -> Changes:
     """What changed in the working tree and on the branch; the diff goes to the run's directory.
 
     `stored`: the tree counts that an earlier process stored, and not the files as they are by now.
@@ -175,25 +176,25 @@ def changes_since(base: Base, run_dir: Path, *, stored: bool = False) -> Changes
         return structs.replace(found, trouble=f"{base.root} is no repository any more")
     until = time.monotonic() + LIMIT_AFTER
     try:
-        own = known_repository(run_dir.parents[3], repo)
+        own = known_repository(run.home.path, repo)
         git = Git(own, until)
-        known = _left_out_of(git, _key_of(run_dir))
+        known = _left_out_of(git, _key_of(run))
         head = read_refs(refs_of(own, repo, until), repo).head
         found = structs.replace(found, commits=_commits(git, base, head))
-        tree, hidden = _tree_now(own, repo, base, run_dir, until, known, head)
+        tree, hidden = _tree_now(own, repo, base, run, until, known, head)
         if stored:
-            after = f"{ref_of(_key_of(run_dir))}{AFTER}"
+            after = f"{ref_of(_key_of(run))}{AFTER}"
             found_then = commit_of(git, after) or base.snapshot  # no ref: nothing had changed
             tree = TreeSnapshot(id=git.line("rev-parse", f"{found_then}^{{tree}}"))
         found = structs.replace(found, hidden=tuple(map(shown, hidden)))
         keep_objects(git, tree.id, base.head)
-        return _compared(git, found, tree, known, run_dir)
+        return _compared(git, found, tree, known, run)
     except (GitFailed, OSError) as error:
         return structs.replace(found, trouble=str(error))
 
 
 def _compared(
-    git: Git, found: Changes, tree: TreeSnapshot, known: dict[str, str], run_dir: Path
+    git: Git, found: Changes, tree: TreeSnapshot, known: dict[str, str], run: Run
 ) -> Changes:
     before = git.line("rev-parse", "--verify", f"{found.base}^{{tree}}")
     listed = list(file_changes(git, before, tree.id)) if before != tree.id else []
@@ -209,9 +210,9 @@ def _compared(
     trouble = _not_held(tree)
     if before == tree.id:
         return structs.replace(found, trouble=trouble)
-    after = _commit(git, tree.id, found.base, f"fleet: what {_key_of(run_dir)} left")
-    git.ask("update-ref", "--no-deref", f"{ref_of(_key_of(run_dir))}{AFTER}", after)
-    cut = not write_diff(git, before, tree.id, run_dir / DIFF)
+    after = _commit(git, tree.id, found.base, f"fleet: what {_key_of(run)} left")
+    git.ask("update-ref", "--no-deref", f"{ref_of(_key_of(run))}{AFTER}", after)
+    cut = not write_diff(git, before, tree.id, run.path / DIFF)
     if cut:
         trouble = f"{trouble}; the difference is cut at {MOST_DIFF >> 20} MiB".removeprefix("; ")
     return structs.replace(found, diff=DIFF, trouble=trouble)
@@ -237,15 +238,15 @@ def _tree_now(
     own: Repository,
     repo: Repository,
     base: Base,
-    run_dir: Path,
+    run: Run,
     until: float,
     known: dict[str, str],
     head: str,
 ) -> tuple[TreeSnapshot, tuple[str, ...]]:
     """The tree that the run left, and directories inside that hide themselves."""
     committed = head if head != base.head else ""
-    kept = run_dir.parent.parent / INDEX
-    home = _of_fleet(repo, run_dir.parents[3])
+    kept = run.task_dir / INDEX
+    home = _of_fleet(repo, run.home.path)
     with tree_snapshot.opened(own, repo, until, kept) as (git, index):
         before = git.line("rev-parse", "--verify", f"{base.snapshot}^{{tree}}")
         if not _is_of(git, index, before):
@@ -309,5 +310,5 @@ def _of_fleet(repo: Repository, home: Path) -> list[str]:
     return [] if place == "." or place.startswith("..") else [place]
 
 
-def _key_of(run_dir: Path) -> str:
-    return f"{run_dir.parent.parent.name}/{run_dir.name}"
+def _key_of(run: Run) -> str:
+    return f"{run.task_id}/{run.number}"

@@ -22,6 +22,7 @@ from fleet.files import seals
 from fleet.files.atomic_write import write_atomically
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import SAFELY, check_directory, read_bounded
+from fleet.home import Home
 from fleet.schemas import Base, Policy, Usage
 
 #: No record of a run is longer; a longer file was not written by fleet.
@@ -179,6 +180,15 @@ class Run(Struct, frozen=True, dict=True):
     @cached_property
     def task_dir(self) -> Path:
         return self.path.parent.parent
+
+    @property
+    def task_id(self) -> str:
+        return self.task_dir.name
+
+    @cached_property
+    def home(self) -> Home:
+        """The fleet home that the run is in."""
+        return Home(self.task_dir.parent.parent)
 
     @cached_property
     def lock(self) -> Path:

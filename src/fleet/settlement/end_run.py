@@ -20,7 +20,7 @@ from fleet.evidence.claim_rules import findings, only_reports
 from fleet.evidence.inspect_run import InspectedRun, Inspection
 from fleet.files import seals
 from fleet.files.safe_read import tail
-from fleet.home import Home, landing_json
+from fleet.home import landing_json
 from fleet.home.landing_json import Landing
 from fleet.processes.keeper_client import Ended, NeverStarted, Vanished
 from fleet.runs import event_log, outcome_history, receipt_json
@@ -180,7 +180,7 @@ class RunEnd(Struct, frozen=True):
         seals.seal(run.task_dir, run.number, sealed)  # both at once
         receipt_json.write(run, self.receipt, sealed=receipt)
         if self.landing is not None:
-            landing_json.write(Home(run.path.parents[3]), record.task_id, self.landing)
+            landing_json.write(run.home, record.task_id, self.landing)
         write_ending(run, self.ending, sealed=outcome)
 
 
@@ -212,7 +212,7 @@ def end_of(
     verdict = _judged(ended, outcome, receipt, found, config.plan_limit)
     judged = verdict or Verdict()
     resumed = bool(record.spec.resumes)
-    before = landing_json.believed(Home(run.path.parents[3]), record.task_id)
+    before = landing_json.believed(run.home, record.task_id)
     facts = Facts(
         task_id=record.task_id,
         run=run.number,

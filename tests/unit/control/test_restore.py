@@ -42,7 +42,7 @@ class Ran:
 
     def end(self):
         """The run is over and was looked at."""
-        changes = run_baseline.changes_since(self.run.spec().base, self.run.path)
+        changes = run_baseline.changes_since(self.run.spec().base, self.run)
         receipt = Receipt(task_id="fleet-1", run=1, coder="none", changes=changes)
         receipt_json.write(self.run, receipt)
         return self

@@ -35,6 +35,6 @@ class UnsentRuns:
             spec = run.known_spec()
             named = RunId.parse(spec.id) if spec is not None else None
             # A record that an agent changed puts no span into the trace of another task.
-            if spec and spec.trace and named and named.task == run.task_dir.name:
+            if spec and spec.trace and named and named.task == run.task_id:
                 traced = TracedRun(id=named, trace=spec.trace, receipt=receipt, ending=ending)
                 yield UnsentRun(place=run, traced=traced)

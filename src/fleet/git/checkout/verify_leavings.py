@@ -15,7 +15,6 @@ from fleet.git import tree_snapshot
 from fleet.git.git_command import Git
 from fleet.git.own.own_repository import known_repository
 from fleet.git.run_baseline import INDEX, repository_of
-from fleet.home import Home
 from fleet.runs.run_directory import Run
 from fleet.schemas import Base
 
@@ -30,8 +29,8 @@ def put_leavings_aside(run: Run, base: Base | None, tree: str) -> int:
     A run that worked in the project's directory itself is left alone: that is the user's.
     Raises FleetError and OSError.
     """
-    home = Home(run.path.parents[3])
-    clone = os.path.realpath(home.clone(run.task_dir.name))
+    home = run.home
+    clone = os.path.realpath(home.clone(run.task_id))
     repo = repository_of(base) if base is not None else None
     if base is None or repo is None or not tree or base.root != clone:
         return 0

@@ -34,7 +34,7 @@ def _living(run: Run, host: "Host") -> LivingRun:
     asked = asked_json.open_question(run.task_dir)
     waits = asked is not None and asked.run == run.number and asked.parked_at is None
     return LivingRun(
-        task_id=run.task_dir.name,
+        task_id=run.task_id,
         run=run.number,
         host=host.id,
         host_name=host.name,

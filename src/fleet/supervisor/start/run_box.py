@@ -71,7 +71,7 @@ def box_run(
         ],
         read=[
             str(programs), *prompt, *_guards(coder, state), *policy.sandbox.read,
-            *objects_of_clone(home, run.task_dir.name),
+            *objects_of_clone(home, run.task_id),
         ],
         hidden=[str(home.path), *(path for path in accounts if path != state)],
         private=_private(coder, state),
@@ -101,7 +101,7 @@ def _workspace(home: Home, run: Run, cwd: str) -> tuple[str, str]:
     """Where the agent begins, and what the agent may write of the project: the task's own tree, or
     the directory itself. A task without a directory works in its artifacts.
     """
-    tree = home.worktrees / run.task_dir.name
+    tree = home.worktrees / run.task_id
     if _is_in(cwd, tree):
         return cwd, str(tree)
     place = str(run.task_dir / "artifacts") if _is_in(cwd, home.path) else cwd
@@ -150,5 +150,5 @@ def _project(home: Home, run: Run, cwd: str) -> Repository | None:
     """The project that a run works for: the one that was cloned, or the one around the run's
     directory.
     """
-    record = clone_record.read(home, run.task_dir.name)
+    record = clone_record.read(home, run.task_id)
     return repository.find(record.repository if record is not None else cwd)

@@ -55,7 +55,7 @@ class LiveSender:
         try:
             shared = SharedQueue(queue, self._config)
             while wanted := shared.live.wanted():
-                runs = [run for run in self._living() if run.task_dir.name in wanted]
+                runs = [run for run in self._living() if run.task_id in wanted]
                 if not runs:
                     return
                 for run in runs:
@@ -73,12 +73,12 @@ class LiveSender:
             (LOG, run.task_dir / LOG, before.log),
             (_STDERR, run.stderr, 0),
         ):
-            key = (run.task_dir.name, run.number, path)
+            key = (run.task_id, run.number, path)
             start = self._sent.get(key, 0)
             data = _whole_lines(place, base + start)
             if data:
                 new = LiveBytes(run=run.number, start=start, data=data)
-                shared.live.send(run.task_dir.name, path, new)
+                shared.live.send(run.task_id, path, new)
                 self._sent[key] = start + len(data)
 
 

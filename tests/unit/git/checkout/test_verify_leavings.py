@@ -39,7 +39,7 @@ def run(home, repo):
     git(place, "add", "-A")
     git(place, "commit", "-qm", "work")
     (place / "loose").write_text("loose\n")
-    run.tree = run_baseline.changes_since(run.base, run.run.path).tree
+    run.tree = run_baseline.changes_since(run.base, run.run).tree
     return run
 
 
@@ -93,8 +93,8 @@ def test_a_tree_that_was_stored_counts_whatever_was_built_since(tmp_path, repo):
     repo.put("work", "w\n")
     first = run.changes()
     repo.put("built", "b\n")
-    again = run_baseline.changes_since(run.base, run.dir, stored=True)
+    again = run_baseline.changes_since(run.base, Run(run.dir), stored=True)
     assert (again.tree, again.files) == (first.tree, first.files)
     other = RunIn(tmp_path, repo, number=2)
     repo.put("more", "m\n")  # a run that changed nothing, and then its commands
-    assert run_baseline.changes_since(other.base, other.dir, stored=True).files == ()
+    assert run_baseline.changes_since(other.base, Run(other.dir), stored=True).files == ()
