@@ -4,8 +4,11 @@ import shlex
 
 import pytest
 
+from fleet.cli.root import fleet as run_fleet
 from fleet.cli.root import root
+from fleet.config import default_text
 from fleet.control.acts.act_table import ACTS, carry_out, shown_acts
+from fleet.control.pause import unpause
 from fleet.errors import BadInput, NotFound, Refused
 from fleet.home import task_json
 from fleet.processes.process_identity import MARK
@@ -82,7 +85,7 @@ def test_a_message_waits_for_the_next_run(fleet):
     task = fleet.queue.add(Draft(title="t"))
     wish = {"id": task.id, "text": "use SQLite; it's there"}
     end = carry_out(fleet, "tell", wish, surface="test", env=ENV)
-    assert end.words == f"{task.id}: the message waits for the task's next run."
+    assert end.words == f"Told {task.id}: the message waits for the task's next run."
     assert shlex.split(end.line) == ["fleet", "tell", task.id, "use SQLite; it's there"]
 
 
@@ -100,3 +103,26 @@ def test_every_act_is_a_command_too():
         wish = act.wish(**wishes.get(act.verb, {"id": "x"}))
         assert act.line(wish)[1] in commands
     assert {act.verb for act in shown_acts()} == set(ACTS)
+
+
+@pytest.mark.parametrize(
+    ("verb", "given", "line"),
+    [
+        ("tell", {"text": "use SQLite"}, ["tell", "ID", "use SQLite"]),
+        ("answer", {"text": "yes", "force": True}, ["answer", "ID", "yes", "--force"]),
+        ("retry", {"fresh": True}, ["retry", "ID", "--fresh"]),
+        ("pause", {}, ["pause"]),
+        ("resume", {}, ["resume"]),
+        ("stop_all", {"confirm": "stop"}, ["stop", "--all"]),
+    ],
+)
+def test_a_command_says_what_its_act_says(fleet, monkeypatch, capsys, verb, given, line):
+    """They are one: a person reads the same sentence wherever the act was asked for."""
+    fleet.home.config.write_text(default_text(queue="embedded"))
+    monkeypatch.setenv("FLEET_HOME", str(fleet.home.path))
+    first, second = (fleet.queue.add(Draft(title=title)).id for title in "ab")
+    wish = {"id": first, **given} if "ID" in line else given
+    words = carry_out(fleet, verb, wish, surface="test", env=ENV).words
+    unpause(fleet.home)
+    assert run_fleet([second if word == "ID" else word for word in line]) == 0
+    assert words.replace(first, second) in capsys.readouterr().out

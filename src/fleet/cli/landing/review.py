@@ -11,10 +11,10 @@ from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import task_id
 from fleet.cli.terminal_text import folded, one_line, painted
 from fleet.control import Control
-from fleet.control.landing.approve import approve as approve_work
+from fleet.control.acts import each_act
 from fleet.control.landing.open_landings import landing_of_run
 from fleet.control.review.diff_lines import files_of
-from fleet.control.review.review import GivenReview, WorkToReview, remarks_on, send_back, work_of
+from fleet.control.review.review import WorkToReview, work_of
 from fleet.control.status import is_supervised
 from fleet.errors import BadInput
 from fleet.home.landing_json import Landing
@@ -48,8 +48,8 @@ def command(
     if approve:
         if reject is not None or comments:
             raise BadInput("--approve goes with neither --reject nor --comment")
-        (landing,) = approve_work(fleet, [work.task_id])
-        print_line(_approved(fleet, work.task_id, landing.words()))
+        done = each_act.approve(fleet, work.task_id)
+        print_line(f"{done.words}{_without_supervisor(fleet, work.task_id)}")
         return
     if reject is None and not comments:
         landing = landing_of_run(fleet, work.receipt) if work.receipt else None
@@ -57,9 +57,8 @@ def command(
         return
     if as_json:
         raise BadInput("--json goes with looking, not with --reject or --comment")
-    remarks = remarks_on(work, comments)
-    done = send_back(fleet, fleet.get(work.task_id), verdict=reject or "", remarks=remarks)
-    print_line(_said(work.task_id, done))
+    task = fleet.get(work.task_id)
+    print_line(each_act.reject(fleet, task, reject or "", comments, work=work).words)
 
 
 def _show(work: WorkToReview, landing: Landing | None, *, as_json: bool, pager: bool) -> None:
@@ -93,22 +92,8 @@ def _lines(work: WorkToReview, landing: Landing | None) -> list[str]:
     return [*lines, painted(folded(way), "dim")]
 
 
-def _approved(fleet: Control, task: str, words: str) -> str:
+def _without_supervisor(fleet: Control, task_id: str) -> str:
+    """How approved work lands where no supervisor runs."""
     if is_supervised(fleet.home):
-        return f"Approved: {words}."
-    return f"Approved: {words}. No supervisor is running: fleet run, or fleet land {task}."
-
-
-def _said(task: str, done: GivenReview) -> str:
-    match done.told.reader:
-        case "agent":
-            return f"Told {task}: its agent (run {done.told.run}) reads it with its next step."
-        case "next_run_deaf":
-            return (
-                f"Told {task}: its agent cannot be reached, so its next run reads it."
-                f" To stop the agent for it: fleet stop {task}, then fleet retry {task}"
-            )
-        case _ if done.reopened:
-            return f"{task} is open again: its next run goes on with what you said."
-        case _:
-            return f"Told {task}: its next run goes on with what you said."
+        return ""
+    return f" No supervisor is running: fleet run, or fleet land {task_id}."

@@ -1,7 +1,6 @@
 """`fleet answer`: answer the question of a task."""
 
 import sys
-from datetime import datetime
 
 import click
 
@@ -9,10 +8,8 @@ from fleet import control
 from fleet.cli.live_view import waiting
 from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import for_each, task_ids
-from fleet.control.tasks.questions import answer
+from fleet.control.acts.each_act import answer
 from fleet.schemas import Task
-
-_AFTER = {"in_progress": "its agent goes on with it", "closed": "it is closed"}
 
 
 @click.command("answer")
@@ -35,7 +32,7 @@ def command(task_ids: tuple[str, ...], text: str, force: bool) -> int:
 
     def give(task: Task) -> None:
         with waiting("the queue takes the answer"):
-            done = answer(fleet, task, text, at=datetime.now().astimezone(), force=force)
-        print_line(f"Answered {done.id}; {_AFTER.get(done.status, 'it is open again')}.")
+            done = answer(fleet, task, text, force=force)
+        print_line(done.words)
 
     return for_each(tasks, give)

@@ -5,7 +5,7 @@ import os
 import click
 
 from fleet.cli.print_lines import print_line
-from fleet.control.pause import pause
+from fleet.control.acts.each_act import pause
 from fleet.home import home_from, open_home
 
 
@@ -16,5 +16,5 @@ def command() -> None:
     It outlasts a restart of the supervisor.
     """
     # Without the settings, as `fleet stop --all`.
-    what = "Paused" if pause(open_home(home_from(os.environ))) else "Paused already"
-    print_line(f"{what}: no new runs. To go on: fleet resume")
+    done = pause(open_home(home_from(os.environ)))
+    print_line(f"{done.words} To go on: fleet resume")

@@ -5,9 +5,10 @@ import click
 from fleet import control
 from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import coder_names
-from fleet.control import Control
-from fleet.control.pause import unpause
+from fleet.control.acts.each_act import resume, resume_coder
 from fleet.control.status import is_supervised
+from fleet.control.tasks.stop_all import Retried, stopped_tasks
+from fleet.home import Home
 
 
 @click.command("resume")
@@ -27,28 +28,26 @@ def command(retry_stopped: bool, coder: str | None) -> int:
     """
     fleet = control.opened()
     if coder is not None:
-        from fleet.control.resume import resume_coder
-
-        tasks = resume_coder(fleet, coder)
-        print_line(f"{coder} gets work again; {len(tasks)} tasks waited for it.")
+        print_line(resume_coder(fleet, coder).words)
         return 0
-    print_line("Resumed." if unpause(fleet.home) else "Nothing was paused.")
-    code = _stopped(fleet, retry=retry_stopped)
+    done = resume(fleet, retry_stopped=retry_stopped)
+    print_line(done.words)
+    code = _tell_of_stopped(fleet.home) if done.value is None else _tell_of_retried(done.value)
     if not is_supervised(fleet.home):
         print_line("No supervisor is running. Start one: fleet run", err=True)
     return code
 
 
-def _stopped(fleet: Control, *, retry: bool) -> int:
-    """Try the tasks again that `fleet stop --all` stopped, or name them."""
-    from fleet.control.tasks import stop_all
+def _tell_of_stopped(home: Home) -> int:
+    """Name the tasks that `fleet stop --all` stopped."""
+    if left := stopped_tasks(home):
+        print_line(f"Stopped before and still blocked: {', '.join(left)}")
+        print_line("To go on with them: fleet resume --retry-stopped, or fleet retry ID")
+    return 0
 
-    if not retry:
-        if left := stop_all.stopped_tasks(fleet.home):
-            print_line(f"Stopped before and still blocked: {', '.join(left)}")
-            print_line("To go on with them: fleet resume --retry-stopped, or fleet retry ID")
-        return 0
-    done = stop_all.retry_stopped(fleet)
+
+def _tell_of_retried(done: Retried) -> int:
+    """Tell which of them are tried again; the exit code."""
     if done.again:
         print_line(f"Tried again: {', '.join(done.again)}")
     for task_id, why in done.not_yet.items():

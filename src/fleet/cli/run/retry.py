@@ -6,8 +6,8 @@ from fleet import control
 from fleet.cli.live_view import waiting
 from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import for_each, task_ids
+from fleet.control.acts.each_act import retry
 from fleet.control.acts.task_flags import budget_from
-from fleet.control.tasks.retry import retry
 from fleet.schemas import Task
 
 
@@ -34,8 +34,7 @@ def command(task_ids: tuple[str, ...], budget: str | None, fresh: bool) -> int:
 
     def open_again(found: Task) -> None:
         with waiting(f"opening {found.id}"):
-            task = retry(fleet, found, budget=wanted, fresh=fresh)
-        anew = " It begins anew, with a clone of where its branch stands." if fresh else ""
-        print_line(f"{task.id} is open again; its attempts are forgotten.{anew}")
+            done = retry(fleet, found, budget=wanted, fresh=fresh)
+        print_line(done.words)
 
     return for_each(tasks, open_again)

@@ -1,6 +1,7 @@
 """`fleet stop`: end one task's run, or all of them."""
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +12,8 @@ from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import completer
 from fleet.cli.terminal_text import one_line
 from fleet.control import Control
-from fleet.errors import BadInput, ConfigError, QueueError
+from fleet.control.acts.each_act import Acted, stop, stop_all, stop_blindly
+from fleet.errors import BadInput, ConfigError
 from fleet.home import Home, home_from, open_home
 
 if TYPE_CHECKING:
@@ -51,44 +53,33 @@ def command(task_ids: tuple[str, ...], everything: bool, now: bool, as_json: boo
             raise ConfigError(error.message, hint=f"{error.hint} {stays}".strip()) from None
         print_line(f"The settings cannot be read: {error.message}", err=True)
         home = open_home(home_from(os.environ))
-        return max(_blindly(home, task_id, as_json=as_json) for task_id in task_ids)
+        return max(
+            _told(home, stop_blindly(home, task_id), as_json=as_json) for task_id in task_ids
+        )
     return max(_one(fleet, task_id, now=now, as_json=as_json) for task_id in task_ids)
 
 
-def _blindly(home: Home, task_id: str, *, as_json: bool) -> int:
-    from fleet.control.tasks.stop import stop_blindly
-
-    return _told(home, stop_blindly(home, task_id), as_json=as_json)
-
-
 def _one(fleet: Control, task_id: str, *, now: bool, as_json: bool) -> int:
-    from fleet.control.tasks.stop import stop
-
-    try:
-        with waiting(f"{task_id} ends", quiet=as_json):
-            end = stop(fleet, fleet.get(task_id), now=now)
-    except QueueError as error:
-        if not now:
-            raise
-        print_line(f"The queue does not answer: {error.message}", err=True)
-        return _blindly(fleet.home, task_id, as_json=as_json)
-    return _told(fleet.home, end, as_json=as_json)
+    with waiting(f"{task_id} ends", quiet=as_json):
+        done = stop(fleet, task_id, now=now, say=partial(print_line, err=True))
+    return _told(fleet.home, done, as_json=as_json)
 
 
-def _told(home: Home, end: "StopEnd", *, as_json: bool) -> int:
+def _told(home: Home, done: "Acted[StopEnd]", *, as_json: bool) -> int:
     """Say how a stop went; the exit code."""
     from fleet.control.status import is_supervised
 
+    end = done.value
     if as_json:
         from fleet.cli.json_output import pretty
 
         click.echo(pretty(end))
         return 0 if end.ended else 1
     if not end.ended:
-        print_line(f"{end.task_id} was told to stop and has not ended yet.", err=True)
+        print_line(done.words, err=True)
         print_line(f"See it: fleet tasks. Kill it: fleet stop {end.task_id} --now", err=True)
         return 1
-    print_line(f"Stopped {end.task_id}: {one_line(end.why) or end.status}")
+    print_line(done.words)
     if not end.settled and is_supervised(home):
         print_line("The supervisor has not taken note of it yet: fleet status")
     elif not end.settled:
@@ -97,21 +88,15 @@ def _told(home: Home, end: "StopEnd", *, as_json: bool) -> int:
 
 
 def _all(home: Home, *, now: bool, as_json: bool) -> int:
-    from fleet.control.tasks.stop_all import stop_all
-
     with waiting("all runs end", quiet=as_json):
-        end = stop_all(home, now=now)
+        done = stop_all(home, now=now)
+    end = done.value
     if as_json:
         from fleet.cli.json_output import pretty
 
         click.echo(pretty(end))
         return 0 if end.gone else 1
-    names = ", ".join(run.task_id for run in end.runs)
-    gone = sum(run.gone for run in end.runs)
-    if end.runs:
-        print_line(f"Stopped {gone} of {len(end.runs)} runs in {end.seconds:.1f} s: {names}")
-    else:
-        print_line("Nothing was running.")
+    print_line(done.words)
     for run in end.runs:
         if not run.gone:
             pids = ", ".join(map(str, run.left))

@@ -7,8 +7,8 @@ import click
 from fleet import control
 from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import task_id
+from fleet.control.acts.each_act import tell
 from fleet.control.tasks.retry import way_on
-from fleet.control.tasks.tell import tell
 
 
 @click.command("tell")
@@ -25,9 +25,9 @@ def command(task_id: str, text: str, now: bool) -> None:
     task = fleet.get(task_id)
     if text == "-":
         text = sys.stdin.buffer.read().decode(errors="replace")
-    told = tell(fleet, task, text, now=now)
-    print_line(f"Told {task.id}: {told.words}.")
-    if told.reader == "next_run_deaf":
+    done = tell(fleet, task, text, now=now)
+    print_line(done.words)
+    if done.value.reader == "next_run_deaf":
         print_line(f"To stop the agent for it: fleet tell --now {task.id} …")
-    elif told.reader == "next_run" and task.status in ("blocked", "closed", "deferred"):
+    elif done.value.reader == "next_run" and task.status in ("blocked", "closed", "deferred"):
         print_line(f"The task is {task.status}. {way_on(task)}")

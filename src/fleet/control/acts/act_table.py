@@ -4,8 +4,6 @@ verb.
 
 import os
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
-from functools import partial
 from shlex import join
 from typing import Any, Literal, cast
 
@@ -13,15 +11,17 @@ import msgspec
 from msgspec import Struct, structs
 
 from fleet.control import Control
-from fleet.control.acts import wishes
+from fleet.control.acts import each_act, wishes
+from fleet.control.acts.each_act import Acted
 from fleet.control.acts.wishes import Given
-from fleet.control.audit.audit_log import record
+from fleet.control.audit.record_act import ActRecorder
 from fleet.control.landing.only_people import refuse_agents
-from fleet.errors import BadInput, FleetError, NotFound
+from fleet.errors import BadInput, NotFound
 from fleet.schemas import Task
 
 #: What a session may do: look; look and answer; everything.
 Role = Literal["view", "answer", "operate"]
+Do = Callable[[Control, Any, Mapping[str, str]], Acted[Any]]
 
 
 class Act(Struct, frozen=True):
@@ -31,7 +31,7 @@ class Act(Struct, frozen=True):
     about: str
     wish: type[Any]
     role: Role
-    do: Callable[[Control, Any, Mapping[str, str]], tuple[str, Any]]
+    do: Do
     line: Callable[[Any], list[str]]
 
 
@@ -80,25 +80,24 @@ def carry_out(
     `surface` is where the person is: `web`, `top`, `mcp`, or the channel that the wish came by;
     `session`: which browser, since a page can be opened on many devices.
     """
-    noted = partial(record, fleet.home, surface=surface, session=session, env=env)
-    try:
+    line = f"fleet {verb[:80]} {given.get('id', '')}".strip()
+    noted = ActRecorder(verb[:80], line, surface=surface, session=session, env=env)
+    with noted.recording(lambda: fleet.home):
         end = _carried_out(fleet, verb, given, env)
-    except FleetError as error:
-        line = f"fleet {verb[:80]} {given.get('id', '')}".strip()
-        why = f"refused: {error.message}"
-        noted(verb=verb[:80], line=line, end=why)
-        raise
-    lost = noted(verb=verb, task=end.id, line=end.line)
-    return structs.replace(end, words=f"{end.words} But {lost}.") if lost else end
+        noted.task, noted.line = end.id, end.line
+    if not noted.unrecorded:
+        return end
+    return structs.replace(end, words=f"{end.words.rstrip('.')}. But {noted.unrecorded}.")
 
 
 def _carried_out(fleet: Control, verb: str, given: Given, env: Mapping[str, str]) -> ActEnd:
     act = find_act(verb)
     refuse_agents(env, act.about.lower().rstrip("."))
     wish = _wish(act, given)
-    words, value = act.do(fleet, wish, env)
-    task_id = value.id if isinstance(value, Task) else str(getattr(wish, "id", ""))
-    return ActEnd(verb=verb, id=task_id, line=join(act.line(wish)), words=words, value=value)
+    done = act.do(fleet, wish, env)
+    task_id = done.value.id if isinstance(done.value, Task) else str(getattr(wish, "id", ""))
+    line = join(act.line(wish))
+    return ActEnd(verb=verb, id=task_id, line=line, words=done.words, value=done.value)
 
 
 def command_line(verb: str, given: Given) -> str:
@@ -141,11 +140,11 @@ def _fields_told(act: Act) -> str:
     return ", ".join(names) or "nothing"
 
 
-def _create(fleet: Control, wish: wishes.CreateWish, env: Mapping[str, str]) -> tuple[str, Any]:
+def _create(fleet: Control, wish: wishes.CreateWish, env: Mapping[str, str]) -> Acted[Any]:
     from fleet.control.acts.create import create
 
     made = create(fleet, wish, env=env)
-    return f"{made.id} is in the queue.", made
+    return Acted(f"{made.id} is in the queue.", made)
 
 
 def _create_line(wish: wishes.CreateWish) -> list[str]:
@@ -162,61 +161,25 @@ def _create_line(wish: wishes.CreateWish) -> list[str]:
     return ["fleet", "bd", "create", wish.title, *flags]
 
 
-def _answer(fleet: Control, wish: wishes.AnswerWish, env: Mapping[str, str]) -> tuple[str, Any]:
-    from fleet.control.tasks.questions import answer
-
-    now = datetime.now(UTC).astimezone()
-    task = answer(fleet, fleet.get(wish.id), wish.text, at=now, force=wish.force, env=env)
-    words = {
-        "in_progress": f"The agent of {task.id} goes on with the answer.",
-        "closed": f"{task.id} is refused and closed.",
-    }
-    return words.get(task.status, f"{task.id} is open again; its agent goes on with it."), task
+def _answer(fleet: Control, wish: wishes.AnswerWish, env: Mapping[str, str]) -> Acted[Any]:
+    return each_act.answer(fleet, fleet.get(wish.id), wish.text, force=wish.force, env=env)
 
 
-def _tell(fleet: Control, wish: wishes.TellWish, env: Mapping[str, str]) -> tuple[str, Any]:
-    from fleet.control.tasks.tell import tell
-
-    task = fleet.get(wish.id)
-    told = tell(fleet, task, wish.text, now=wish.now, env=env)
-    return f"{task.id}: {told.words}.", told
+def _tell(fleet: Control, wish: wishes.TellWish, env: Mapping[str, str]) -> Acted[Any]:
+    return each_act.tell(fleet, fleet.get(wish.id), wish.text, now=wish.now, env=env)
 
 
-def _stop(fleet: Control, wish: wishes.StopWish, env: Mapping[str, str]) -> tuple[str, Any]:
-    from fleet.control.tasks.stop import stop
-
-    end = stop(fleet, fleet.get(wish.id), now=wish.now, env=env)
-    if not end.ended:
-        return f"{end.task_id} could not be stopped: some of its processes are still alive.", end
-    return f"{end.task_id} is stopped.", end
-
-
-def _retry(fleet: Control, wish: wishes.RetryWish, env: Mapping[str, str]) -> tuple[str, Any]:
+def _retry(fleet: Control, wish: wishes.RetryWish, env: Mapping[str, str]) -> Acted[Any]:
     from fleet.control.acts.task_flags import budget_from
-    from fleet.control.tasks.retry import retry
 
     budget = None if wish.budget is None else budget_from(wish.budget)
-    task = retry(fleet, fleet.get(wish.id), budget=budget, fresh=wish.fresh, env=env)
-    return f"{task.id} is open again; its attempts are forgotten.", task
+    return each_act.retry(fleet, fleet.get(wish.id), budget=budget, fresh=wish.fresh, env=env)
 
 
-def _pause(fleet: Control, wish: wishes.PauseWish, env: Mapping[str, str]) -> tuple[str, Any]:
-    from fleet.control.pause import pause
-
-    del wish, env
-    return ("Paused" if pause(fleet.home) else "Paused already") + ": no new runs.", None
-
-
-def _resume(fleet: Control, wish: wishes.ResumeWish, env: Mapping[str, str]) -> tuple[str, Any]:
-    from fleet.control.pause import unpause
-    from fleet.control.resume import resume_coder
-    from fleet.control.tasks.stop_all import retry_stopped
-
+def _resume(fleet: Control, wish: wishes.ResumeWish, env: Mapping[str, str]) -> Acted[Any]:
     if wish.coder is not None:
-        tasks = resume_coder(fleet, wish.coder, env=env)
-        return f"{wish.coder} gets work again; {len(tasks)} tasks waited for it.", None
-    words = "Resumed." if unpause(fleet.home) else "Nothing was paused."
-    return words, retry_stopped(fleet) if wish.retry_stopped else None
+        return each_act.resume_coder(fleet, wish.coder, env=env)
+    return each_act.resume(fleet, retry_stopped=wish.retry_stopped)
 
 
 def _resume_line(wish: wishes.ResumeWish) -> list[str]:
@@ -224,28 +187,15 @@ def _resume_line(wish: wishes.ResumeWish) -> list[str]:
     return ["fleet", "resume", *flags, *(["--retry-stopped"] if wish.retry_stopped else [])]
 
 
-def _stop_all(fleet: Control, wish: wishes.StopAllWish, env: Mapping[str, str]) -> tuple[str, Any]:
-    from fleet.control.tasks.stop_all import stop_all
-
+def _stop_all(fleet: Control, wish: wishes.StopAllWish, env: Mapping[str, str]) -> Acted[Any]:
     if wish.confirm != "stop":
         raise BadInput("to stop everything, confirm it with the word stop")
-    end = stop_all(fleet.home, now=wish.now, env=env)
-    left = "" if end.gone else " Some processes are still alive."
-    return f"{len(end.runs)} runs were ended, and no new run begins.{left}", end
+    return each_act.stop_all(fleet.home, now=wish.now, env=env)
 
 
-def _reject(fleet: Control, wish: wishes.RejectWish, env: Mapping[str, str]) -> tuple[str, Any]:
-    from fleet.control.review.review import remarks_on, send_back, work_of
-
-    task = fleet.get(wish.id)
+def _reject(fleet: Control, wish: wishes.RejectWish, env: Mapping[str, str]) -> Acted[Any]:
     places = [(f"{each.path}:{each.line}", each.text) for each in wish.comments]
-    remarks = remarks_on(work_of(fleet, task.id), places) if places else []
-    done = send_back(fleet, task, verdict=wish.text, remarks=remarks, env=env)
-    if done.reopened:
-        return f"{task.id} is open again: its next run goes on with what you said.", done
-    if done.told.reader == "agent":
-        return f"Its agent (run {done.told.run}) reads it with its next step.", done
-    return "Its next run goes on with what you said.", done
+    return each_act.reject(fleet, fleet.get(wish.id), wish.text, places, env=env)
 
 
 def _reject_line(wish: wishes.RejectWish) -> list[str]:
@@ -255,53 +205,17 @@ def _reject_line(wish: wishes.RejectWish) -> list[str]:
     return ["fleet", "review", wish.id, *flags]
 
 
-def _approve(fleet: Control, wish: wishes.OneTaskWish, env: Mapping[str, str]) -> tuple[str, Any]:
-    from fleet.control.landing.approve import approve
-
-    (landing,) = approve(fleet, [fleet.get(wish.id).id], env=env)
-    return f"Approved: {landing.words()}.", landing
+def _land(fleet: Control, wish: wishes.OneTaskWish, env: Mapping[str, str]) -> Acted[Any]:
+    return each_act.land(fleet, [fleet.get(wish.id).id], wait=False, env=env)
 
 
-def _land(fleet: Control, wish: wishes.OneTaskWish, env: Mapping[str, str]) -> tuple[str, Any]:
-    from fleet.control.landing.land import land
-
-    task = fleet.get(wish.id)
-    end = land(fleet, [task.id], wait=False, tell=_unheard, env=env)
-    if task.id in end.landed:
-        return f"{task.id} has landed.", end
-    return next((f"{task.id}: {words}." for each, words in end.left if each == task.id), ""), end
+def _pick(fleet: Control, wish: wishes.PickWish, env: Mapping[str, str]) -> Acted[Any]:
+    return each_act.pick(fleet, fleet.get(wish.id), wish.entry, force=wish.force, env=env)
 
 
-def _hold(fleet: Control, wish: wishes.OneTaskWish, env: Mapping[str, str]) -> tuple[str, Any]:
-    from fleet.control.landing.approve import hold
-
-    landing = hold(fleet, fleet.get(wish.id).id, env=env)
-    return f"{wish.id}: {landing.words()}.", landing
-
-
-def _release(fleet: Control, wish: wishes.OneTaskWish, env: Mapping[str, str]) -> tuple[str, Any]:
-    from fleet.control.landing.approve import release
-
-    landing = release(fleet, fleet.get(wish.id).id, env=env)
-    return f"{wish.id}: {landing.words()}.", landing
-
-
-def _revert(fleet: Control, wish: wishes.OneTaskWish, env: Mapping[str, str]) -> tuple[str, Any]:
-    from fleet.control.landing.revert import revert
-
-    end = revert(fleet, fleet.get(wish.id), env=env)
-    return f"Taken back from {end.into} as {end.commit[:12]}.", end
-
-
-def _pick(fleet: Control, wish: wishes.PickWish, env: Mapping[str, str]) -> tuple[str, Any]:
-    from fleet.control.compare.finish import pick
-
-    end = pick(fleet, fleet.get(wish.id), wish.entry, force=wish.force, env=env)
-    return f"{wish.entry} was picked for {wish.id}.", end
-
-
-def _unheard(text: str) -> None:
-    del text
+def _of_landing(act: Callable[..., Acted[Any]]) -> Do:
+    """An act that needs nothing but the task's id."""
+    return lambda fleet, wish, env: act(fleet, fleet.get(wish.id).id, env=env)
 
 
 def _flag(line: list[str], **flags: bool) -> list[str]:
@@ -321,7 +235,8 @@ _ACTS = (
         lambda wish: _flag(["fleet", "tell", wish.id, wish.text], now=wish.now),
     ),
     Act(
-        "stop", "End a task's run.", wishes.StopWish, "operate", _stop,
+        "stop", "End a task's run.", wishes.StopWish, "operate",
+        lambda fleet, wish, env: each_act.stop(fleet, wish.id, now=wish.now, env=env),
         lambda wish: _flag(["fleet", "stop", wish.id], now=wish.now),
     ),
     Act(
@@ -332,7 +247,8 @@ _ACTS = (
         ],
     ),
     Act(
-        "pause", "Start no new runs.", wishes.PauseWish, "operate", _pause,
+        "pause", "Start no new runs.", wishes.PauseWish, "operate",
+        lambda fleet, _, __: each_act.pause(fleet.home),
         lambda _: ["fleet", "pause"],
     ),
     Act("resume", "Start runs again.", wishes.ResumeWish, "operate", _resume, _resume_line),
@@ -342,7 +258,8 @@ _ACTS = (
     ),
     Act("reject", "Send work back.", wishes.RejectWish, "operate", _reject, _reject_line),
     Act(
-        "approve", "Let work land.", wishes.OneTaskWish, "operate", _approve,
+        "approve", "Let work land.", wishes.OneTaskWish, "operate",
+        _of_landing(each_act.approve),
         lambda wish: ["fleet", "review", wish.id, "--approve"],
     ),
     Act(
@@ -350,15 +267,18 @@ _ACTS = (
         lambda wish: ["fleet", "land", wish.id],
     ),
     Act(
-        "hold", "Keep work from landing.", wishes.OneTaskWish, "operate", _hold,
+        "hold", "Keep work from landing.", wishes.OneTaskWish, "operate",
+        _of_landing(each_act.hold),
         lambda wish: ["fleet", "land", "--hold", wish.id],
     ),
     Act(
-        "release", "Let held work land again.", wishes.OneTaskWish, "operate", _release,
+        "release", "Let held work land again.", wishes.OneTaskWish, "operate",
+        _of_landing(each_act.release),
         lambda wish: ["fleet", "land", "--release", wish.id],
     ),
     Act(
-        "revert", "Take landed work off its branch.", wishes.OneTaskWish, "operate", _revert,
+        "revert", "Take landed work off its branch.", wishes.OneTaskWish, "operate",
+        lambda fleet, wish, env: each_act.revert(fleet, fleet.get(wish.id), env=env),
         lambda wish: ["fleet", "land", "--revert", wish.id],
     ),
     Act(

@@ -5,23 +5,22 @@ found. A plain chain finds accidents and edits, not an owner who writes all of i
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from shlex import join
 
 import msgspec
 from msgspec import Struct
 
 from fleet.bd.actor import actor
-from fleet.errors import FleetError, InvalidTask
+from fleet.errors import InvalidTask
 from fleet.files.append_file import append
 from fleet.files.file_lock import exclusive
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import open_regular, read_bounded
-from fleet.home import Home, home_from
+from fleet.home import Home
 
 FILE, HEAD, _LOCK = "audit.jsonl", "audit.head", "audit.lock"
 #: What the first line follows.
@@ -168,28 +167,3 @@ def verify(home: Home) -> ChainCheck:
     if head is not None and head.last not in hashes:
         problems.append(f"the end is missing or was changed: {head.count} acts were recorded")
     return ChainCheck(lines=count, problems=tuple(problems))
-
-
-def recorded_line(
-    args: Sequence[str], work: Callable[[], int], env: Mapping[str, str] = os.environ
-) -> tuple[int, str]:
-    """Carry out a command line of a person's and record the line. Returns the exit code, and why
-    the line could not be recorded. Raises what the work raises, and that is recorded too.
-    """
-    end = "broken off"
-    code = 1
-    unrecorded = ""
-    try:
-        code = work()
-        end = "done" if code == 0 else f"exit code {code}"
-    except FleetError as error:
-        end = f"refused: {error.message}"
-        raise
-    finally:
-        with suppress(FleetError):
-            home = home_from(env)
-            if home.path.is_dir():
-                verb = " ".join(args[:2]) if args[:1] == ["bd"] else args[0]
-                line = join(["fleet", *args])
-                unrecorded = record(home, surface="cli", verb=verb, line=line, end=end, env=env)
-    return code, unrecorded

@@ -152,6 +152,8 @@ def forget_clone(home: Home, task_id: str, *, title: str) -> PutAway:
     """Put the clone and the branches of a task away, so that the next run begins anew, with a clone
     of the branch as it stands then. What was there stays reachable for a while.
     """
+    if not home.task(task_id).is_dir():
+        return PutAway(task_id=task_id)  # the task never ran
     record = clone_record.read(home, task_id)
     away = put_away(home, task_id, title=title)
     refs = task_refs(task_id, record) if record is not None and not away.stays else None

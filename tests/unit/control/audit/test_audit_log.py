@@ -5,9 +5,11 @@ import threading
 
 import pytest
 
+from fleet.control.acts import each_act
 from fleet.control.acts.act_table import carry_out
 from fleet.control.audit import audit_log
-from fleet.control.audit.audit_log import lines, record, recorded_line, verify
+from fleet.control.audit.audit_log import lines, record, verify
+from fleet.control.audit.record_act import recorded_line
 from fleet.errors import Refused
 
 WHO = {"BEADS_ACTOR": "ada"}
@@ -84,6 +86,19 @@ def test_an_act_of_a_surface_is_recorded_with_its_end(fleet):
     assert (done.surface, done.user, done.verb, done.end) == ("web", "ada", "pause", "done")
     assert done.line == "fleet pause"
     assert refused.end.startswith("refused: an agent cannot")
+
+
+def test_an_act_that_breaks_off_is_recorded_too(fleet, monkeypatch):
+    """It may have done half of what was asked."""
+
+    def gone(_):
+        raise OSError(5, os.strerror(5))
+
+    monkeypatch.setattr(each_act, "pause", gone)
+    with pytest.raises(OSError, match="Input/output"):
+        carry_out(fleet, "pause", {}, surface="web", env=WHO)
+    (line,) = lines(fleet.home)
+    assert (line.verb, line.end) == ("pause", "broken off")
 
 
 def test_a_disk_that_takes_nothing_stops_no_act_and_the_person_is_told(fleet, monkeypatch):
