@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from fleet import config
+from fleet.config import runtime_toml
 from fleet.runs.outcome_history import read_ending
 from tests.bench import Figure
 from tests.simulated_weeks import share_of_ideal
@@ -106,7 +106,7 @@ def equip(scene: Scene, root: Path, vendor: Vendor, *accounts: str) -> None:
         folder = root / "state" / name
         folder.mkdir(parents=True)
         own = {"coder": "claude", "directory": str(folder), "secret": f"env:TOKEN_{name}"}
-        path.write_text(config.changed(path.read_text(), own, path, "accounts", name))
+        path.write_text(runtime_toml.changed(path.read_text(), own, path, "accounts", name))
         scene.env[f"TOKEN_{name}"] = name
     scene.env |= {
         "PATH": f"{program.parent}:{os.environ['PATH']}",

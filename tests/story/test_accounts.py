@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from fleet import config
+from fleet.config import runtime_toml
 from fleet.runs.outcome_history import read_ending
 from tests.conftest import only_slow
 from tests.fake_keyring import FakeKeyring
@@ -41,7 +41,7 @@ def declare(place, vendor, *names, **settings):
         folder.mkdir(parents=True)
         place.env[f"TOKEN_{name.upper()}"] = name
         own = {"coder": "claude", "directory": str(folder), "secret": f"env:TOKEN_{name.upper()}"}
-        text = config.changed(text, own | settings, place.home.config, "accounts", name)
+        text = runtime_toml.changed(text, own | settings, place.home.config, "accounts", name)
     place.home.config.write_text(text)
 
 

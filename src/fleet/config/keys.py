@@ -1,11 +1,13 @@
 """Every key of runtime.toml: kind, range, and meaning."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from fleet.config.key_kinds import Key
-from fleet.schemas.budget import NONE
+from msgspec.structs import fields
+
+from fleet.config.key_kinds import Key, Setting
+from fleet.config.key_values import KeyValues
 from fleet.schemas.policy import (
-    BRANCH_OF_TASK,
     CONTEXTS,
     ISOLATIONS,
     LAND_HOWS,
@@ -18,369 +20,329 @@ from fleet.schemas.policy import (
     VERIFY_IN,
 )
 
+_DEFAULTS: dict[str, Setting] = {each.name: each.default for each in fields(KeyValues)}
+
+
+def _key(name: str, about: str, **rules: Any) -> Key:
+    """A key, with the default that its value has."""
+    return Key(name, _DEFAULTS[name], about, **rules)
+
+
 KEYS: Mapping[str, Key] = {
     key.name: key
     for key in (
-        Key("max_concurrent", 3, "How many agents run at once.", low=1, high=1000),
-        Key("coder", "claude", "The coder of tasks that do not name one."),
-        Key("model", "sonnet", "The model of tasks that do not name one, as the coder calls it."),
-        Key(
+        _key("max_concurrent", "How many agents run at once.", low=1, high=1000),
+        _key("coder", "The coder of tasks that do not name one."),
+        _key("model", "The model of tasks that do not name one, as the coder calls it."),
+        _key(
             "context_pressure_threshold_pct",
-            90,
             "End a session once its context is this full (percent) and go on in a fresh one.",
             low=10,
             high=100,
         ),
-        Key(
+        _key(
             "permissions",
-            "edit",
             "What agents may do: edit (their directory, and the task's own commands), auto (the"
             " CLI judges each step), bypass (everything: only on a machine that is a sandbox).",
             choices=PERMISSIONS,
         ),
-        Key(
+        _key(
             "expect",
-            "any",
             "What a claim must have to show: any (it must not look made up), change (files),"
             " answer (words are enough), artifact:PATH (that file), plan (one that you approve).",
             kind="expectation",
             per_project=True,
         ),
-        Key(
+        _key(
             "require",
-            "plausible",
             "The least that closes a task: plausible (nothing contradicts the claim), checked (a"
             " verify command passed; a claim that is only plausible is left to a person).",
             choices=REQUIREMENTS,
             per_project=True,
         ),
-        Key(
+        _key(
             "isolation",
-            "none",
             "Where agents work: none (in the task's directory), clone (in a git clone of the task's"
             " own; its work comes to the branch fleet/<id>). Outside of git: in the directory.",
             choices=ISOLATIONS,
             per_project=True,
         ),
-        Key(
+        _key(
             "verify_in",
-            "checkout",
             "Where verify commands run: checkout (a fresh checkout of what the run left, without"
             " ignored files), directory (the run's own directory, with all that lies there).",
             choices=VERIFY_IN,
             per_project=True,
         ),
-        Key(
+        _key(
             "land",
-            "off",
             "What becomes of verified work in git: off (it stays in the directory, or on the branch"
             " fleet/<id>), ask (it reaches the branch once a person approves it), auto (it reaches"
             " the branch). With ask and auto agents work in clones, and closed means landed.",
             choices=LAND_MODES,
             per_project=True,
         ),
-        Key(
+        _key(
             "land_into",
-            BRANCH_OF_TASK,
             "The branch that work lands on: a name, or @ (the branch that the directory had when"
             " the task was made).",
             kind="branch",
             per_project=True,
         ),
-        Key(
+        _key(
             "land_how",
-            "merge",
             "How work lands: merge (a merge commit a task), squash (one commit a task), rebase (the"
             " task's commits, made anew on top of the branch).",
             choices=LAND_HOWS,
             per_project=True,
         ),
-        Key(
+        _key(
             "land_to",
-            "branch",
             "Where work lands: branch (in this repository alone), push (and then on the branch's"
             " remote), pr (as a pull request at the forge).",
             choices=LAND_TOS,
             per_project=True,
         ),
-        Key(
+        _key(
             "land_batch",
-            4,
             "The most tasks that are verified together before they land; 1: each by itself. Fewer"
             " after a failure, more again after a success.",
             low=1,
             high=64,
             per_project=True,
         ),
-        Key(
+        _key(
             "land_tries",
-            3,
             "How often work that cannot land goes back to its agent before a person is asked.",
             low=0,
             high=20,
             per_project=True,
         ),
-        Key(
+        _key(
             "forge",
-            "auto",
             "The forge that land_to = pr opens pull requests on: auto (github.com is GitHub, any"
             " other host is Gitea or Forgejo), github, gitea, or the address of a Gitea.",
             kind="forge",
             per_project=True,
         ),
-        Key(
+        _key(
             "forge_token",
-            NONE,
             "Where the token for a Gitea or Forgejo is: env:NAME, file:/PATH, keyring:SERVICE/USER;"
             " none: the login that your git has for its host. GitHub takes the login of gh.",
             kind="secret_place",
             per_project=True,
         ),
-        Key(
+        _key(
             "sandbox",
-            "off",
             "The box around agents, verify and set-up commands: off (none), workspace (only the"
             " task's own directories can be written, keys and other tasks are hidden), strict (the"
             " same, and the network leads only to named hosts).",
             choices=SANDBOX_LEVELS,
             per_project=True,
         ),
-        Key(
+        _key(
             "context",
-            "full",
             "What a CLI loads before it reads the task: full (all that it would by itself), project"
             " (nothing of the user's own), lean (the project's rules, and the tools that work"
             " takes).",
             choices=CONTEXTS,
             per_project=True,
         ),
-        Key(
+        _key(
             "tripwire",
-            "report",
             "What is done about destructive commands: report, refuse (claude and codex, before they"
             " run; a tripwire, not a fence), off.",
             choices=TRIPWIRES,
             per_project=True,
         ),
-        Key(
+        _key(
             "retry_limit",
-            3,
             "How often a task is tried before it is blocked for a person to look at.",
             low=1,
             high=100,
         ),
-        Key(
+        _key(
             "retry_wait_s",
-            10,
             "How long a failed task waits before it is tried again, in seconds; doubled each time.",
             low=1,
             high=3600,
         ),
-        Key(
+        _key(
             "grace_s",
-            10,
             "How long a stopped agent has to end by itself before it is killed, in seconds.",
             low=0,
             high=600,
         ),
-        Key("start_limit", "2m", "By when an agent must begin.", kind="span", per_project=True),
-        Key(
+        _key("start_limit", "By when an agent must begin.", kind="span", per_project=True),
+        _key(
             "idle_limit",
-            "7m",
             "An agent that shows nothing for so long is looked at closely; it is ended only if"
             " nothing of it moves.",
             kind="span",
             per_project=True,
         ),
-        Key("time_limit", "4h", "How long a run may last.", kind="span", per_project=True),
-        Key(
+        _key("time_limit", "How long a run may last.", kind="span", per_project=True),
+        _key(
             "turn_limit",
-            300,
             "How many answers of its model a run may take.",
             low=1,
             high=1_000_000,
             per_project=True,
         ),
-        Key(
+        _key(
             "token_limit",
-            100_000_000,
             "How many tokens a run may use, cached ones too.",
             low=1000,
             high=10**12,
             per_project=True,
         ),
-        Key(
+        _key(
             "cost_limit",
-            "$50",
             "What a run may cost, by its CLI's own figure or by its tokens and prices.",
             kind="dollars",
             per_project=True,
         ),
-        Key("output_limit", "1GB", "How much a run may print.", kind="size", per_project=True),
-        Key(
+        _key("output_limit", "How much a run may print.", kind="size", per_project=True),
+        _key(
             "workspace_limit",
-            "50GB",
             "How much of the disk all clones together may take; above it no new one is made.",
             kind="size",
         ),
-        Key(
+        _key(
             "memory_limit",
-            "8GB",
             "How much memory an agent and all its processes may hold.",
             kind="size",
             per_project=True,
         ),
-        Key(
+        _key(
             "process_limit",
-            1000,
             "How many processes a run may have at once.",
             low=2,
             high=100_000,
             per_project=True,
         ),
-        Key(
+        _key(
             "task_budget",
-            NONE,
             "What a task may spend over all its runs: dollars ($5), tokens (50M), or none. Once it"
             " is spent the task is blocked.",
             kind="budget",
             per_project=True,
         ),
-        Key(
+        _key(
             "day_budget",
-            NONE,
             "What all tasks together may spend in a day, by this machine's clock; a project's is"
             " for its own tasks. Once it is spent nothing starts until the next day.",
             kind="budget",
             per_project=True,
         ),
-        Key(
+        _key(
             "verify_limit",
-            "15m",
             "How long a verify or set-up command may last.",
             kind="span",
             per_project=True,
         ),
-        Key(
+        _key(
             "stop_at",
-            100,
             "Give an account no new work once one of its windows is so full, in percent.",
             low=1,
             high=100,
         ),
-        Key(
+        _key(
             "fallback",
-            "none",
             "Where tasks go when their coder's accounts have no room: none (they wait), or steps"
             " like account:spare, model:haiku, coder:codex/gpt-5.",
             kind="chain",
             per_project=True,
         ),
-        Key(
+        _key(
             "pass_env",
-            "none",
             "Variables of the supervisor's environment that agents get beside the usual: none, or"
             " names like SSH_AUTH_SOCK, MY_GATEWAY_KEY.",
             kind="names",
             per_project=True,
         ),
-        Key(
+        _key(
             "queue",
-            "embedded",
             "Where tasks live: embedded, beads, or a postgresql:// address.",
         ),
-        Key(
+        _key(
             "host_name",
-            "auto",
             "What this machine is called among the hosts that share a queue; auto: its own name.",
             kind="host",
         ),
-        Key(
+        _key(
             "host_labels",
-            NONE,
             "What tasks may need of this machine (--needs host:gpu): none, or labels like gpu,"
             " linux.",
             kind="labels",
         ),
-        Key(
+        _key(
             "lease_s",
-            180,
             "How long a host that shares its queue keeps a task without a sign of life, in"
             " seconds: then another host begins it.",
             low=12,
             high=3600,
         ),
-        Key(
+        _key(
             "repository",
-            "origin",
             "Where other hosts of a shared queue get a project's code from: origin, or an address.",
             per_project=True,
         ),
-        Key(
+        _key(
             "run_files_limit",
-            "32MB",
             "How much of the files of one run a shared queue takes, compressed.",
             kind="size",
         ),
-        Key(
+        _key(
             "store",
-            "none",
             "A directory that all hosts see, for files of runs beyond run_files_limit; or none.",
         ),
-        Key(
+        _key(
             "busy_timeout_s",
-            5,
             "Give up on a queue that another process keeps locked after this many seconds.",
             low=1,
             high=600,
         ),
-        Key(
+        _key(
             "bd_timeout_s",
-            30,
             "Stop a bd process that does not answer within this many seconds.",
             low=1,
             high=600,
         ),
-        Key(
+        _key(
             "followup_limit",
-            20,
             "How many follow-up tasks the agent of one run may make.",
             low=0,
             high=1000,
         ),
-        Key(
+        _key(
             "followup_depth",
-            3,
             "How many follow-ups may follow each other; 1: only the tasks of people have any.",
             low=0,
             high=100,
         ),
-        Key(
+        _key(
             "followups",
-            "proposed",
             "Tasks that agents propose with propose_task: proposed (they wait until a person"
             " accepts them), auto (they are worked on).",
             choices=("proposed", "auto"),
         ),
-        Key(
+        _key(
             "ask_wait",
-            "100s",
             "How long ask_human waits for a person before the run is parked and its slot is free;"
             " 1ms, and where no person would hear of the question: it is parked at once.",
             kind="span",
             per_project=True,
         ),
-        Key(
+        _key(
             "agent_tools",
-            "on",
             "Give agents fleet's MCP server (ask_human, report_progress, propose_task) where their"
             " CLI can have it: on, off.",
             choices=("on", "off"),
             per_project=True,
         ),
-        Key(
+        _key(
             "plan_limit",
-            100,
             "How many tasks a plan may have that is made into tasks at once.",
             low=1,
             high=10_000,

@@ -18,6 +18,7 @@ from fleet.accounts.account_store import open_accounts
 from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.circuit_breaker import Blamed
 from fleet.accounts.credentials import AccountTrouble
+from fleet.config import runtime_toml
 from fleet.config.accounts import name_problem, problem
 from fleet.control import Control
 from fleet.control.accounts import trouble
@@ -173,7 +174,7 @@ def _change(
 ) -> config.Config:
     path = fleet.home.config
     return change_settings(
-        fleet, lambda text: config.changed(text, changes, path, "accounts", name)
+        fleet, lambda text: runtime_toml.changed(text, changes, path, "accounts", name)
     )
 
 

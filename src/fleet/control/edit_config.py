@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fleet import config
-from fleet.config import Config, Project, Setting, projects
+from fleet.config import Config, Project, Setting, key_assignment, projects, runtime_toml
 from fleet.control import Control, without_commit
 from fleet.errors import BadInput, ConfigError
 from fleet.evidence.propose_verify import Proposal, propose
@@ -33,10 +32,10 @@ def change_settings(fleet: Control, change: Callable[[str], str]) -> Config:
     """
     path = fleet.home.config
     with exclusive(path.with_suffix(".lock")):
-        text = change(config.read_text(path))
+        text = change(runtime_toml.read_text(path))
         try:
             data = text.encode()
-            settings = config.checked(text, path)
+            settings = runtime_toml.checked(text, path)
         except UnicodeEncodeError:
             raise BadInput("a setting is not valid UTF-8", hint=f"{path} is as it was.") from None
         except ConfigError as error:
@@ -54,9 +53,9 @@ def shown_settings(fleet: Control) -> dict[str, Any]:
 
 def set_settings(fleet: Control, assignments: Sequence[str]) -> dict[str, str]:
     """Carry out `KEY=VALUE` assignments; returns the new values as they may be shown."""
-    changes = dict(config.read_assignment(word) for word in assignments)
+    changes = dict(key_assignment.read_assignment(word) for word in assignments)
     fleet.check(changes)
-    change_settings(fleet, lambda text: config.changed(text, changes, fleet.home.config))
+    change_settings(fleet, lambda text: runtime_toml.changed(text, changes, fleet.home.config))
     return {
         name: without_password(str(value)) if name == "queue" else str(value)
         for name, value in changes.items()
@@ -81,7 +80,7 @@ def set_project_settings(
     directory = projects.name_of(fleet.config.projects, directory, inside=False) or directory
     known = fleet.config.projects.get(directory)
     changes: dict[str, Setting | list[str] | None] = {}
-    for name, value, adds in map(config.read_project_assignment, assignments):
+    for name, value, adds in map(key_assignment.read_project_assignment, assignments):
         if isinstance(value, list):
             before = changes.get(name, _lines(known, name) if adds else [])
             assert isinstance(before, list)
@@ -90,7 +89,9 @@ def set_project_settings(
             changes[name] = value
     fleet.check({name: value for name, value in changes.items() if isinstance(value, int | str)})
     path = fleet.home.config
-    change_settings(fleet, lambda text: config.changed(text, changes, path, "projects", directory))
+    change_settings(
+        fleet, lambda text: runtime_toml.changed(text, changes, path, "projects", directory)
+    )
     settings = known.settings if known is not None else {}
     return {
         name: ProjectChange(

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from fleet import config
 from fleet.coders.agent_environment import plain_env
-from fleet.config import Config
+from fleet.config import Config, runtime_toml
 from fleet.errors import Refused
 from fleet.files.atomic_write import write_atomically
 from fleet.git.land.land_repository import is_new_enough
@@ -168,5 +168,5 @@ def _record(home: Home, before: Config | None, chosen: Mapping[str, str]) -> Non
         return
     news = {name: value for name, value in chosen.items() if getattr(before, name) != value}
     if news:
-        text = config.changed(config.read_text(home.config), news, home.config)
+        text = runtime_toml.changed(runtime_toml.read_text(home.config), news, home.config)
         write_atomically(home.config, text.encode())

@@ -3,6 +3,7 @@
 import pytest
 
 from fleet import config
+from fleet.config import runtime_toml
 from fleet.config.accounts import problem
 from fleet.errors import ConfigError
 
@@ -17,18 +18,18 @@ class TestDeclared:
     def test_an_account_is_written_and_read(self, file):
         """Comments and order of the file are kept; what is not said has its default."""
         changes = {"coder": "claude", "directory": "/a", "weight": 3}
-        text = config.changed(file.read_text(), changes, file, "accounts", "work")
+        text = runtime_toml.changed(file.read_text(), changes, file, "accounts", "work")
         assert text.startswith(file.read_text())
-        account = config.checked(text, file).accounts["work"]
+        account = runtime_toml.checked(text, file).accounts["work"]
         assert (account.coder, account.weight, account.stop_at) == ("claude", 3, 100)
-        gone = config.changed(text, None, file, "accounts", "work")
-        assert config.checked(gone, file).accounts == {}
+        gone = runtime_toml.changed(text, None, file, "accounts", "work")
+        assert runtime_toml.checked(gone, file).accounts == {}
 
     def test_a_reserve_of_all_is_that_of_each_without_its_own(self, file):
         """Unless it says otherwise."""
         text = 'stop_at = 90\n[accounts.a]\ncoder = "claude"\ndirectory = "/a"\n'
         text += '[accounts.b]\ncoder = "claude"\ndirectory = "/b"\nstop_at = 50\n'
-        accounts = config.checked(text, file).accounts
+        accounts = runtime_toml.checked(text, file).accounts
         assert [accounts[name].stop_at for name in "ab"] == [90, 50]
 
     @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ class TestDeclared:
     def test_what_cannot_be_is_refused_with_its_place(self, file, body, complaint):
         """And a secret that was put in the wrong place is not repeated."""
         with pytest.raises(ConfigError) as caught:
-            config.checked(f"[accounts.work]\n{body}\n", file)
+            runtime_toml.checked(f"[accounts.work]\n{body}\n", file)
         assert complaint in caught.value.message
         assert "line 1" in caught.value.message
         assert "4711" not in caught.value.message
@@ -65,7 +66,7 @@ class TestDeclared:
         """In one they would overwrite each other's login."""
         body = 'coder = "claude"\ndirectory = "/a/"\n'
         with pytest.raises(ConfigError, match="a and b have one directory: /a"):
-            config.checked(f"[accounts.a]\n{body}[accounts.b]\n{body}", file)
+            runtime_toml.checked(f"[accounts.a]\n{body}[accounts.b]\n{body}", file)
 
     def test_a_link_to_a_directory_is_that_directory(self, file, tmp_path):
         """Two names of one place are one place."""
@@ -74,14 +75,14 @@ class TestDeclared:
         text = f'[accounts.a]\ncoder = "claude"\ndirectory = "{tmp_path}/real"\n'
         text += f'[accounts.b]\ncoder = "claude"\ndirectory = "{tmp_path}/link"\n'
         with pytest.raises(ConfigError, match="a and b have one directory"):
-            config.checked(text, file)
+            runtime_toml.checked(text, file)
 
     @pytest.mark.parametrize("name", ["", "A", "a b", "../a", "-a", "a" * 60])
     def test_a_name_is_one_that_a_directory_can_bear(self, file, name):
         """Small letters, digits, and two signs."""
         body = {"coder": "claude", "directory": "/a"}
         with pytest.raises(ConfigError, match="no name for an account"):
-            config.checked(config.changed("", body, file, "accounts", name), file)
+            runtime_toml.checked(runtime_toml.changed("", body, file, "accounts", name), file)
 
     @pytest.mark.parametrize("where", ["env:TOKEN", "file:/a/b", "keyring:fleet/work"])
     def test_a_secret_has_a_place(self, where):

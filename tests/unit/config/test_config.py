@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleet import config
+from fleet.config import key_assignment, runtime_toml
 from fleet.errors import BadInput, ConfigError
 
 
@@ -68,21 +69,21 @@ def test_a_file_that_is_not_utf8_is_refused_with_the_byte(file):
 def test_a_bad_assignment_is_refused(word):
     """`fleet config set` checks type, range and name before it touches the file."""
     with pytest.raises(BadInput):
-        config.read_assignment(word)
+        key_assignment.read_assignment(word)
 
 
 def test_a_change_keeps_comments_and_order(file):
     """A file that a person wrote stays theirs."""
     text = '# mine\nmodel = "opus"  # the big one\n\n# why\nmax_concurrent = 2\n'
-    after = config.changed(text, {"max_concurrent": 9}, file)
+    after = runtime_toml.changed(text, {"max_concurrent": 9}, file)
     assert after == text.replace("= 2", "= 9")
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1))
 def test_any_text_survives_being_set(value):
     """Quotes, newlines and brackets in a value can neither break the file nor add keys to it."""
-    text = config.changed(config.default_text(), {"model": value}, Path("runtime.toml"))
-    found = config.parse(text, Path("runtime.toml"))
+    text = runtime_toml.changed(config.default_text(), {"model": value}, Path("runtime.toml"))
+    found = runtime_toml.parse(text, Path("runtime.toml"))
     assert found == {name: key.default for name, key in config.KEYS.items()} | {"model": value}
 
 

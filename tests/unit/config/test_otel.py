@@ -2,21 +2,21 @@
 
 import pytest
 
-from fleet import config
+from fleet.config import runtime_toml
 from fleet.errors import ConfigError
 
 
 def test_an_endpoint_turns_traces_on(tmp_path):
     """Claude's own telemetry goes along; codex's only where it is named."""
     path = tmp_path / "runtime.toml"
-    assert not config.checked("", path).otel.is_on
-    found = config.checked('[otel]\nendpoint = "http://127.0.0.1:4318/"\n', path).otel
+    assert not runtime_toml.checked("", path).otel.is_on
+    found = runtime_toml.checked('[otel]\nendpoint = "http://127.0.0.1:4318/"\n', path).otel
     assert found.base == "http://127.0.0.1:4318"
     assert found.passes_on("claude")
     assert not found.passes_on("codex")
-    named = config.checked('[otel]\nendpoint = "https://x"\nagents = ["codex"]\n', path).otel
+    named = runtime_toml.checked('[otel]\nendpoint = "https://x"\nagents = ["codex"]\n', path).otel
     assert (named.passes_on("claude"), named.passes_on("codex")) == (False, True)
-    off = config.checked('[otel]\nendpoint = "https://x"\nagents = false\n', path).otel
+    off = runtime_toml.checked('[otel]\nendpoint = "https://x"\nagents = false\n', path).otel
     assert not off.passes_on("claude")
 
 
@@ -37,7 +37,7 @@ def test_an_endpoint_turns_traces_on(tmp_path):
 def test_what_is_wrong_is_refused_with_its_line(tmp_path, lines, problem):
     """And a key that stands where its place belongs is not repeated."""
     with pytest.raises(ConfigError) as refused:
-        config.checked(f'model = "sonnet"\n[otel]\n{lines}\n', tmp_path / "runtime.toml")
+        runtime_toml.checked(f'model = "sonnet"\n[otel]\n{lines}\n', tmp_path / "runtime.toml")
     assert "line 2: otel cannot be used" in refused.value.message
     assert problem in refused.value.message
     assert "5d1f" not in refused.value.message

@@ -3,7 +3,7 @@
 import pytest
 
 from fleet import config, control
-from fleet.config import projects
+from fleet.config import projects, runtime_toml
 from fleet.config.projects import Project
 from fleet.control import Control
 from fleet.control.edit_config import set_project_settings
@@ -74,5 +74,5 @@ def test_settings_of_a_directory_go_to_the_table_that_it_has_under_another_spell
 def test_the_scope_of_a_project_is_from_its_directory_on_when_a_task_comes_by_a_link(places):
     """The patterns are seen from the task's directory."""
     text = config.default_text() + f'[projects."{places}/link"]\nscope = ["docs/**"]\n'
-    found = config.checked(text, places / "runtime.toml")
+    found = runtime_toml.checked(text, places / "runtime.toml")
     assert policy_of(found, Settings(), str(places / "app/src")).policy.scope == ("../docs/**",)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fleet import config
+from fleet.config import runtime_toml
 from fleet.control import Control
 from fleet.control.edit_config import change_settings
 
@@ -14,5 +14,5 @@ def add_telegram_user(fleet: Control, user: int) -> None:
     users: list[Any] = list(dict.fromkeys((*telegram.users, user)))
     path = fleet.home.config
     change_settings(
-        fleet, lambda text: config.changed(text, {"users": users}, path, "notify", "telegram")
+        fleet, lambda text: runtime_toml.changed(text, {"users": users}, path, "notify", "telegram")
     )

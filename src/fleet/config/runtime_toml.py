@@ -1,0 +1,145 @@
+"""`runtime.toml`: the only code that reads or writes the file; `keys` says what may stand in it.
+
+A broken file is an error with its place, never a default in disguise.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fleet.config import accounts as account_tables
+from fleet.config import notify as notify_table
+from fleet.config import otel as otel_table
+from fleet.config import price_tables
+from fleet.config import projects as project_tables
+from fleet.config.key_kinds import Setting
+from fleet.config.keys import KEYS
+from fleet.config.projects import TABLE
+from fleet.config.settings import Config
+from fleet.errors import ConfigError
+from fleet.schemas.hosts.lease_terms import lease_problem
+
+FILE = "runtime.toml"
+
+
+def load(path: Path) -> Config:
+    """Read and check the whole file."""
+    return checked(read_text(path), path)
+
+
+def checked(text: str, path: Path) -> Config:
+    """The settings that a text gives, which is or is to be the file's."""
+    found = parse(text, path)
+    projects, wrong = project_tables.read(found.pop(TABLE, {}))
+    _refuse(text, path, TABLE, wrong)
+    prices, wrong, pattern = price_tables.read(found.pop(price_tables.TABLE, {}))
+    hint = "See what is known: fleet usage --prices"
+    _refuse(text, path, price_tables.TABLE, wrong, hint=hint, name=pattern)
+    notify, wrong = notify_table.read(found.pop(notify_table.TABLE, {}))
+    _refuse(text, path, notify_table.TABLE, wrong)
+    otel, wrong = otel_table.read(found.pop(otel_table.TABLE, {}))
+    _refuse(text, path, otel_table.TABLE, wrong)
+    accounts_table = found.pop(account_tables.TABLE, {})
+    for name, value in found.items():
+        key = KEYS.get(name)
+        problem = key.problem(value) if key else unknown(name)
+        hint = f"Edit the file, or: fleet config set {name}=…" if key else ""
+        _refuse(text, path, name, problem, hint=hint)
+    accounts, wrong = account_tables.read(accounts_table, found.get("stop_at", 100))
+    _refuse(text, path, account_tables.TABLE, wrong)
+    settings = Config(
+        **found, projects=projects, prices=prices, accounts=accounts, notify=notify, otel=otel
+    )
+    if settings.shares_queue:
+        _refuse(text, path, "lease_s", lease_problem(settings.lease_s, settings.grace_s))
+    return settings
+
+
+def read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError(f"there is no {path}", hint="Run: fleet init") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8 at byte {error.start}") from None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def parse(text: str, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # also a number, or brackets, without an end
+        last = text.split("\n")
+        end = f"at line {len(last)}, column {len(last[-1]) + 1}"
+        raise ConfigError(
+            f"{path} is not valid TOML: {str(error).replace('at end of document', end)}",
+            hint="Mend that line: nothing runs on a guess. To see it: fleet config show --raw",
+        ) from None
+
+
+def unknown(name: str) -> str:
+    """The complaint about a key that does not exist, with the nearest one that does."""
+    from difflib import get_close_matches
+
+    table = name.partition(".")[0]
+    if table in (notify_table.TABLE, otel_table.TABLE, price_tables.TABLE, account_tables.TABLE):
+        return f"is in a table: edit runtime.toml below [{table}]"
+    near = get_close_matches(name, KEYS, n=1)
+    known = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(KEYS)}"
+    return f"is not a key of fleet; {known}"
+
+
+def changed(
+    text: str,
+    changes: Mapping[str, Setting | list[str] | None] | None,
+    path: Path,
+    *table: str,
+) -> str:
+    """The file's text with some keys set or taken out (None), everything else (order, comments) as
+    it was. `table` names the table of one project or account; `changes` of None take it out.
+    """
+    import tomlkit
+
+    parse(text, path)
+    document = here = tomlkit.parse(text)
+    if table:
+        group, name = table
+        tables = document.setdefault(group, tomlkit.table(is_super_table=True))
+        if changes is None:
+            del tables[name]
+        else:
+            here = tables.setdefault(name, tomlkit.table())
+    for key, value in (changes or {}).items():
+        if value is not None:
+            here[key] = value
+        elif key in here:
+            del here[key]
+    return tomlkit.dumps(document)
+
+
+def default_text(**chosen: Setting) -> str:
+    """A new runtime.toml: each key under a comment that says what it does."""
+    import tomlkit
+
+    document = tomlkit.document()
+    document.add(tomlkit.comment("fleet's settings. A running supervisor applies changes at once."))
+    for key in KEYS.values():
+        document.add(tomlkit.nl())
+        document.add(tomlkit.comment(key.about))
+        document.add(key.name, tomlkit.item(chosen.get(key.name, key.default)))
+    return tomlkit.dumps(document)
+
+
+def _refuse(text: str, path: Path, key: str, wrong: str, *, hint: str = "", name: str = "") -> None:
+    """Raise ConfigError with the line of a key, or of `[key."name"]`, if something is wrong."""
+    if not wrong:
+        return
+    table = rf"^\s*\[\s*{re.escape(key)}\s*\.\s*[\"']?{re.escape(name)}[\"']?\s*\]"
+    anywhere = rf"^\s*(?:\[+\s*)?[\"']?{re.escape(key)}\b"
+    found = name and re.search(table, text, re.MULTILINE)
+    found = found or re.search(anywhere, text, re.MULTILINE)
+    line = text.count("\n", 0, found.start() + len(found[0])) + 1 if found else 1
+    raise ConfigError(f"{path}, line {line}: {key} {wrong}", hint=hint or f"Edit {path}.")
