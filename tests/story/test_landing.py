@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from fleet.control import branch_at
+from fleet.control.task_directory import branch_at
 from fleet.git.clone.clone_place import clones_in
 from fleet.home import landing_json
 from tests.conftest import need

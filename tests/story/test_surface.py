@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from fleet.cli.run.run import NEEDS_YOU
-from fleet.control.restart import NotRunning, restart
+from fleet.control.supervise.restart import NotRunning, restart
 from fleet.control.tasks.stop import stop
 from fleet.errors import FleetError
 from fleet.processes import process_identity

@@ -5,9 +5,8 @@ import json
 import msgspec
 import pytest
 
-from fleet.home import closed_by_hand
 from fleet.queue.sql.edit_task import Change, edit
-from fleet.runs import receipt_json
+from fleet.runs import closed_by_hand, receipt_json
 from fleet.schemas import Closed, Finished
 from tests.builders import an_ending
 

@@ -12,7 +12,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("demo", "Watch fleet at work with simulated agents, in a temporary directory."),
     "init": ("setup.init", "Make the fleet home and choose its queue."),
     "bd": ("tracker.bd", "The task tracker: create, list, update and close tasks."),
-    "plan": ("plan", "Make tasks of a spec, or have an agent write one."),
+    "plan": ("plan.plan", "Make tasks of a spec, or have an agent write one."),
     "run": ("run.run", "Work through the queue with as many agents as there are slots."),
     "status": ("run.status", "Say whether a supervisor is running, and how it does."),
     "top": ("inspect.top", "Watch and steer on the whole screen."),
@@ -46,7 +46,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "notify": ("supervise.notify", "Tell people what needs them, and take their answers."),
     "otel": ("supervise.otel", "Send traces of tasks and runs to OpenTelemetry."),
     "schedule": ("supervise.schedule", "Create tasks at set times, by lines of cron."),
-    "compare": ("compare", "Have several coders try one task, and keep the best."),
+    "compare": ("compare.compare", "Have several coders try one task, and keep the best."),
     "usage": ("cost.usage", "Show where tokens and money went."),
     "stats": ("cost.stats", "Show how each coder and model did."),
     "accounts": (
@@ -64,5 +64,5 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "config": ("setup.config", "Show or change settings."),
     "queue": ("setup.queue_care", "Look at the queue itself, copy it, or put a copy back."),
     "doctor": ("setup.doctor", "Check what a first run needs, and say how to mend it."),
-    "completion": ("completion", "Print a completion script for bash, zsh or fish."),
+    "completion": ("setup.completion", "Print a completion script for bash, zsh or fish."),
 }

@@ -4,7 +4,6 @@ home and return values. Surfaces import this room and none below it.
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fleet import coders, config
@@ -167,60 +166,3 @@ def opened(env: Mapping[str, str] = os.environ) -> Control:
     """Open the home that the environment names; runtime.toml is read and checked."""
     home = open_home(home_from(env))
     return Control(home, config.load(home.config))
-
-
-def checked_directory(path: str, flag: str = "--cwd") -> str:
-    """The absolute path of an existing directory for a task to run in; `flag` is named
-    in errors.
-    """
-    if "\0" in path:
-        raise BadInput("the directory's name holds a NUL byte")
-    full = plain_path(path)
-    if not full.exists():
-        raise BadInput(
-            f"there is no directory {full}", hint=f"Make it first, or give another {flag}."
-        )
-    if not full.is_dir():
-        raise BadInput(
-            f"{full} is not a directory", hint=f"Give the directory to work in: {flag} DIR"
-        )
-    return str(full)
-
-
-def plain_path(path: str) -> Path:
-    """A path as a person gave it, absolute and without `..`; links in it stay, unless a `..` leads
-    through one.
-    """
-    full = Path(path).expanduser().absolute()
-    plain = Path(os.path.normpath(full))
-    try:
-        same = plain == full or plain.samefile(full)
-    except OSError:
-        return full  # the path does not exist: named as given
-    return plain if same else full.resolve()
-
-
-def without_commit(cwd: str) -> str:
-    """The repository of a directory, if the branch has no commit yet, so that no clone can be made
-    and nothing lands. Empty: the branch has one, or there is no repository.
-    """
-    from fleet.git.repository import GitFailed, checked_out_branch, find, is_unborn
-
-    repo = find(cwd)
-    branch = checked_out_branch(repo) if repo is not None else ""
-    try:
-        return repo.root if repo is not None and branch and is_unborn(repo, branch) else ""
-    except GitFailed:
-        return ""
-
-
-#: How a repository gets its first commit.
-FIRST_COMMIT = "git commit --allow-empty -m start"
-
-
-def branch_at(cwd: str) -> str | None:
-    """The branch that a directory has checked out; empty: none; None: in no repository."""
-    from fleet.git.repository import checked_out_branch, find
-
-    repo = find(cwd)
-    return checked_out_branch(repo) if repo is not None else None

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fleet.config import Config, Project, Setting, key_assignment, projects, runtime_toml
-from fleet.control import Control, without_commit
+from fleet.control import Control
+from fleet.control.task_directory import without_commit
 from fleet.errors import BadInput, ConfigError
 from fleet.evidence.propose_verify import Proposal, propose
 from fleet.files.atomic_write import write_atomically

@@ -18,8 +18,8 @@ from fleet.coders.trusted_files import untrusted
 from fleet.config import Config
 from fleet.control import Control
 from fleet.control.list_coders import CoderHere, coders_here
-from fleet.doctor import claude_login, codex_login
 from fleet.doctor.check_result import CheckResult, Installation, Severity
+from fleet.doctor.logins import claude_login, codex_login
 from fleet.errors import FleetError
 from fleet.schemas import Account, Task
 

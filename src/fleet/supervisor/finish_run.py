@@ -13,11 +13,10 @@ from msgspec import structs
 from fleet.accounts.circuit_breaker import Blamed, Note, RunNoted, fault_of, spare_probe
 from fleet.errors import FleetError, InvalidTask
 from fleet.evidence.inspect_run import InspectedRun, Inspection, inspect_run
-from fleet.home import closed_by_hand
 from fleet.processes import process_identity
 from fleet.processes.keeper_client import Ended
 from fleet.queue.protocol import LeaseLost
-from fleet.runs import stop_reason
+from fleet.runs import closed_by_hand, stop_reason
 from fleet.runs.outcome_history import Ending, believed_ending
 from fleet.runs.run_directory import Run, began_at, latest_run
 from fleet.schemas import (

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from click.testing import CliRunner
 
-from fleet.cli.plan import command
+from fleet.cli.plan.plan import command
 from fleet.cli.plan.plan_page import plan_page
 from fleet.config import default_text
 from fleet.control.plan.load_plan import load_spec

@@ -2,11 +2,12 @@
 
 import pytest
 
-from fleet import config, control
+from fleet import config
 from fleet.config import projects, runtime_toml
 from fleet.config.projects import Project
 from fleet.control import Control
 from fleet.control.edit_config import set_project_settings
+from fleet.control.task_directory import checked_directory
 from fleet.home import Home, make_home
 from fleet.home.task_policy import policy_of
 from fleet.schemas import Settings
@@ -51,10 +52,10 @@ def test_the_innermost_project_counts_and_a_link_out_of_one_stays_with_it(places
 def test_a_directory_is_written_down_without_dots_and_as_the_person_names_it(places, monkeypatch):
     """A link stays a link, unless `..` leads through it: then the directory behind it counts."""
     monkeypatch.chdir(places / "other")
-    assert control.checked_directory("../app") == str(places / "app")
-    assert control.checked_directory("../link/src/..") == str(places / "link")
+    assert checked_directory("../app") == str(places / "app")
+    assert checked_directory("../link/src/..") == str(places / "link")
     (places / "far").symlink_to(places / "other/deep")
-    assert control.checked_directory("../far/..") == str(places / "other")
+    assert checked_directory("../far/..") == str(places / "other")
 
 
 def test_settings_of_a_directory_go_to_the_table_that_it_has_under_another_spelling(places):

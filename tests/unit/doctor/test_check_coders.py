@@ -6,7 +6,8 @@ import os
 import msgspec
 import pytest
 
-from fleet.doctor import check_coders, claude_login, codex_login
+from fleet.doctor import check_coders
+from fleet.doctor.logins import claude_login, codex_login
 from tests.builders import a_program
 from tests.unit.doctor.conftest import with_env, with_settings
 

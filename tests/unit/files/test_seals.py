@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from fleet.files import seals
-from fleet.home import closed_by_hand
+from fleet.runs import closed_by_hand
 from fleet.runs.outcome_history import (
     FORGIVEN,
     believed_ending,

@@ -4,7 +4,7 @@ import click
 
 from fleet import control
 from fleet.cli.print_lines import print_line
-from fleet.control.restart import restart
+from fleet.control.supervise.restart import restart
 
 
 @click.command("restart")

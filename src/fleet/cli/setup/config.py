@@ -13,6 +13,7 @@ from fleet.cli.terminal_text import folded, one_line
 from fleet.config import Setting, projects
 from fleet.control.edit_config import set_project_settings, set_settings, shown_settings
 from fleet.control.landing.trust_remote import trust_upstream
+from fleet.control.task_directory import checked_directory
 from fleet.errors import FleetError
 from fleet.home import home_from, open_home
 
@@ -87,7 +88,7 @@ def set_(assignments: tuple[str, ...], project: str | None) -> None:
             click.echo(f"{name} = {value}")
         return
     named = projects.is_address(project)
-    directory = project if named else control.checked_directory(project, "--project")
+    directory = project if named else checked_directory(project, "--project")
     for name, change in set_project_settings(fleet, directory, assignments).items():
         replaced = isinstance(change.before, list) and change.before not in ([], change.now)
         was = f"  (before: {_words(change.before)})" if replaced else ""

@@ -7,6 +7,7 @@ import click
 from fleet.cli.live_view import waiting
 from fleet.cli.task_ids import account_names, coder_names
 from fleet.cli.terminal_text import folded, one_line
+from fleet.control.task_directory import checked_directory
 from fleet.errors import BadInput
 
 _MARK = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "error": ("✗", "red")}
@@ -68,12 +69,11 @@ def _context(cwd: str | None, coder: str | None, account: str | None, *, as_json
 
     import msgspec
 
-    from fleet import control
     from fleet.cli.json_output import pretty
     from fleet.cli.setup import context_table
     from fleet.doctor.context import surveys
 
-    place = Path(control.checked_directory(cwd or os.getcwd()))  # noqa: PTH109
+    place = Path(checked_directory(cwd or os.getcwd()))  # noqa: PTH109
     if coder is not None and account is not None:
         raise BadInput("--coder and --account do not go together", hint="An account has its coder.")
     with waiting("each CLI says what it would load", quiet=as_json):

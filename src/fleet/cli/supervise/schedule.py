@@ -10,8 +10,8 @@ from fleet import control
 from fleet.cli.json_output import pretty
 from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import moment, one_line
-from fleet.control import checked_directory
 from fleet.control.supervise import schedule as schedules
+from fleet.control.task_directory import checked_directory
 
 
 @click.group("schedule")

@@ -66,10 +66,8 @@ def bd(args: Sequence[str]) -> int:
 
 
 def _close(fleet: Control, name: str, args: Sequence[str], rest: Sequence[str]) -> int:
-    """Run a command that may close tasks, and note first that a person did so, for
-    the supervisor.
-    """
-    from fleet.control.note_closing import note_closing  # other commands need not load it
+    """A command that may close tasks: the supervisor has to know that a person did it."""
+    from fleet.control.queue.note_closing import note_closing  # other commands need not load it
 
     note_closing(fleet.home, args, os.environ)
     if name != "update":

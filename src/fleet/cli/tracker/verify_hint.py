@@ -6,7 +6,7 @@ import os
 import sys
 
 from fleet.cli.terminal_text import folded, one_line
-from fleet.control import FIRST_COMMIT, Control
+from fleet.control import Control
 from fleet.control.edit_config import (
     accept_proposal,
     is_first_proposal,
@@ -16,6 +16,7 @@ from fleet.control.edit_config import (
     waits_for_commit,
     way_to_verify,
 )
+from fleet.control.task_directory import FIRST_COMMIT
 from fleet.schemas import Settings
 
 #: Set in every process of a run: an agent decides nothing about the checks of a project.

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from fleet import control
 from fleet.control import Control
+from fleet.control.task_directory import branch_at, checked_directory
 from fleet.errors import BadInput
 from fleet.home import owner_file
 from fleet.schemas import Budget, Limits, LimitWishes, Settings
@@ -61,10 +61,10 @@ def settings_from(fleet: Control, given: Given) -> Settings:
     coder, model = _coder(fleet, last)
     if last.get("cwd") == "":  # a script's empty variable, not a wish to run here
         raise BadInput("--cwd must not be empty")
-    cwd = control.checked_directory(last.get("cwd") or _here())
+    cwd = checked_directory(last.get("cwd") or _here())
     return Settings(
         cwd=cwd,
-        branch=control.branch_at(cwd),
+        branch=branch_at(cwd),
         coder=coder,
         model=model,
         account=_account(fleet, last, coder),

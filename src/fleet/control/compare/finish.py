@@ -20,8 +20,8 @@ from fleet.errors import BadInput, FleetError, NotFound, Refused
 from fleet.git.clone.task_work import PutAway, put_away, task_work
 from fleet.git.commit_words import message_of
 from fleet.git.merge_onto_branch import Landed, land
-from fleet.home import closed_by_hand, compare_json
-from fleet.runs import receipt_json
+from fleet.home import compare_json
+from fleet.runs import closed_by_hand, receipt_json
 from fleet.runs.run_directory import newest_first
 from fleet.schemas import Task
 from fleet.schemas.comparison import DONE, Comparison, Entry

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fleet import control
-from fleet.control import Control, branch_at
+from fleet.control import Control
+from fleet.control.task_directory import branch_at, checked_directory, plain_path
 from fleet.errors import BadInput
 from fleet.git import repository
 from fleet.plan.check_plan import check_plan
@@ -35,7 +35,7 @@ def load_spec(
     """The plan in a spec. Raises BadInput with file and line."""
     if not path.strip() or "\0" in path:
         raise BadInput("no spec is named", hint="Name a file, or the directory of a spec.")
-    full = control.plain_path(path)
+    full = plain_path(path)
     base = _directory(cwd) if cwd else project_of(full)
     spec = find_spec(full, base=Path(base), format_=format_, tag=tag)
     named = _named(spec.path, base)
@@ -66,14 +66,14 @@ def project_of(path: Path) -> str:
     """The top of the repository that a spec lies in; elsewhere the directory a person stands in."""
     folder = path if path.is_dir() else path.parent
     found = repository.find(str(folder)) if folder.exists() else None
-    return found.root if found is not None else control.checked_directory(_here())
+    return found.root if found is not None else checked_directory(_here())
 
 
 def _directory(cwd: str) -> str:
     """The directory that a person names; for the top of a repository git's own name, so that the
     plan is known again.
     """
-    base = control.checked_directory(cwd)
+    base = checked_directory(cwd)
     found = repository.find(base)
     return found.root if found is not None and Path(found.root).samefile(base) else base
 

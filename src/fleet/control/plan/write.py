@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from fleet import control
 from fleet.bd.actor import actor, owner
 from fleet.control import Control
 from fleet.control.landing.only_people import refuse_agents
@@ -16,6 +15,7 @@ from fleet.control.plan.apply import WrittenPlan, apply, known_tasks
 from fleet.control.plan.load_plan import LoadedPlan, loaded, project_of
 from fleet.control.queue.other_hosts import bring_if_possible
 from fleet.control.queue.place_code import place_code
+from fleet.control.task_directory import checked_directory, plain_path
 from fleet.control.tasks.questions import writes_plan
 from fleet.control.tasks.retry import check_reopenable, way_on
 from fleet.control.tasks.tell import tell
@@ -50,8 +50,8 @@ def write_goal(
         raise BadInput("--coder and --model go together", hint="Give both, or neither.")
     if coder is not None:
         fleet.check_coder(coder)
-    full = control.plain_path(path)
-    base = control.checked_directory(cwd) if cwd else project_of(full)
+    full = plain_path(path)
+    base = checked_directory(cwd) if cwd else project_of(full)
     goal = read_spec_file(full, Path(base)).text.strip()
     if not goal:
         raise BadInput(f"{path} is empty", hint="Write down what is to be reached.")

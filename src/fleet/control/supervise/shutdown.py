@@ -4,7 +4,7 @@ import time
 from signal import SIGTERM
 
 from fleet.config import Config, load
-from fleet.control.restart import NotRunning
+from fleet.control.supervise.restart import NotRunning
 from fleet.errors import ConfigError, FleetError
 from fleet.home import Home
 from fleet.processes import process_identity

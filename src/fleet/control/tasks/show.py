@@ -7,8 +7,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.accounts.candidates import Place
-from fleet.control import FIRST_COMMIT, Control, branch_at, without_commit
+from fleet.control import Control
 from fleet.control.queue.other_hosts import bring_if_possible
+from fleet.control.task_directory import FIRST_COMMIT, branch_at, without_commit
 from fleet.errors import InvalidTask
 from fleet.home import clone_record, messages, owner_file
 from fleet.home.messages import Delivery

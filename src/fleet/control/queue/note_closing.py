@@ -9,8 +9,9 @@ from fleet.bd.command_line import find_verb, split_command
 from fleet.bd.fleet_flags import OWN
 from fleet.bd.pflag import FlagError, parse
 from fleet.errors import FleetError
-from fleet.home import Home, closed_by_hand
+from fleet.home import Home
 from fleet.queue import PREFIX
+from fleet.runs import closed_by_hand
 
 
 def note_closing(home: Home, args: Sequence[str], env: Mapping[str, str]) -> None:

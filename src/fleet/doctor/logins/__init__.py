@@ -1,0 +1,1 @@
+"""Whether each CLI is logged in, and who pays for its runs."""
