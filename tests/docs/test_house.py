@@ -186,6 +186,17 @@ def test_the_pages_list_the_rooms_in_the_order_of_the_contract():
     assert re.findall(r"^\| `(\w+)(?:/|\.py)` \|", table, re.MULTILINE) == rooms
 
 
+def test_the_contract_of_surfaces_names_every_room_below_control():
+    """A new room is closed to surfaces until a reason to open it is written down."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    first, *_, last = settings["tool"]["importlinter"]["contracts"]
+    named = [re.findall(r"fleet\.(\w+)", layer) for layer in first["layers"]]
+    below = named[next(at for at, names in enumerate(named) if "control" in names) :]
+    closed = {name.split(".")[1] for name in last["forbidden_modules"]}
+    rooms = {name for names in below for name in names} - {"control"}
+    assert rooms - closed == {"schemas", "errors"}
+
+
 def test_the_map_names_every_directory_of_a_room():
     """A reader of the map knows each directory that he finds in a room."""
     page = (ROOT / "docs/how-it-works.md").read_text(encoding="utf-8")

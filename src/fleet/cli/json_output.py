@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from fleet.control import Control
+from fleet.control.queue.ready_tasks import foreign_commands
 from fleet.errors import InvalidTask
-from fleet.home.trusted_commands import untrusted
 from fleet.schemas import Task
 from fleet.schemas.shown_text import harmless_json
 
@@ -27,7 +27,7 @@ def task_shape(fleet: Control, task: Task) -> dict[str, Any]:
         place = fleet.place(task)
     except InvalidTask as error:
         return shape | {"invalid": error.message}
-    foreign = untrusted(fleet.home, task)
+    foreign = foreign_commands(fleet, task)
     return (
         shape
         | ({"untrusted": foreign} if foreign else {})

@@ -7,7 +7,7 @@ that it was called in, so that the agent works there.
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,10 +30,8 @@ from fleet.cli.live_view import waiting
 from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import folded, one_line, terminal_width
 from fleet.control import Control
-from fleet.control.acts.task_flags import settings_from, shown_settings
+from fleet.control.acts.task_flags import shown_settings
 from fleet.errors import BadInput, FleetError, InvalidTask
-from fleet.home import task_json
-from fleet.home.trusted_commands import trust
 from fleet.schemas import Settings, Task
 from fleet.schemas.shown_text import harmless, harmless_json
 
@@ -143,13 +141,10 @@ def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
         # As the tracker says it of its own flags.
         print(harmless(f"Error: {error}"), file=sys.stderr)
         return 1
-    from fleet.control.queue.place_code import place_code  # git is not for every command of bd
+    from fleet.control.acts.create import placed_settings  # git is not for every command of bd
 
-    code = place_code(fleet, settings_from(fleet, own), with_changes="with-changes" in own)
+    code = placed_settings(fleet, own)
     settings = code.settings
-    if settings.verify:
-        # Before the task is made: a supervisor may claim the task before its task.json is there.
-        trust(fleet.home, [settings], datetime.now(UTC))
     if fleet.config.queue == "beads":
         return _create_on_beads(fleet, name, rest, settings)
     try:
@@ -199,15 +194,10 @@ def _base() -> Path | None:
 
 
 def _write_settings(fleet: Control, ids: Iterable[str], settings: Settings) -> None:
-    """Put the settings into task.json too. The tasks exist and know them: if that cannot be done,
-    an error would only have the user make them a second time.
-    """
-    for task_id in ids:
-        try:
-            task_json.write(fleet.home, task_id, settings)
-        except OSError as error:
-            why = f"{error.filename} cannot be written: {error.strerror}"
-            print(f"Warning: {task_id} has no task.json to edit: {why}", file=sys.stderr)
+    from fleet.control.acts.create import write_settings_of
+
+    for trouble in write_settings_of(fleet, ids, settings):
+        print(f"Warning: {trouble}", file=sys.stderr)
 
 
 def _tell(created: Iterable[tuple[str, str]], settings: Settings) -> None:

@@ -1,15 +1,12 @@
 """`fleet ready`: the tasks that could be worked on now."""
 
-from pathlib import Path
-
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
 from fleet.cli.terminal_text import folded, one_line
 from fleet.control import Control
+from fleet.control.queue.ready_tasks import why_not_begun
 from fleet.errors import BadInput, InvalidTask
-from fleet.home import owner_file
-from fleet.home.trusted_commands import untrusted, waits_text
 from fleet.schemas import Task
 
 LIMIT = 50
@@ -33,27 +30,10 @@ def ready(line: Parsed) -> int:
             where = fleet.place(task).cwd
         except InvalidTask as error:
             where = error.message
-        waits = waits_for(fleet, task, where) or _until(fleet, task)
+        waits = why_not_begun(fleet, task, where) or _until(fleet, task)
         shown = f"{task.id}  {one_line(task.title)}  [{one_line(where)}]"
         print(folded(f"{shown}  {one_line(waits)}" if waits else shown, 2))
     return 0
-
-
-def waits_for(fleet: Control, task: Task, cwd: str) -> str:
-    """Why fleet does not begin a task that is ready; empty if nothing is in the way."""
-    if task.issue_type == "epic":
-        return "not run: it is an epic, and its tasks are run"
-    if task.assignee and task.assignee != owner_file.read(fleet.home):
-        return f"kept by {task.assignee}; to have it run: fleet bd update {task.id} --assignee ''"
-    if fleet.config.shares_queue:
-        from fleet.control.hosts.no_host_fits import no_host_fits
-
-        if why := no_host_fits(fleet, task):
-            return f"waits: {why}"
-        return ""
-    if cwd.startswith("/") and not Path(cwd).is_dir():
-        return f"cannot run: its directory is gone; fleet bd update {task.id} --cwd DIR"
-    return f"waits: {waits_text(task.id)}" if untrusted(fleet.home, task) else ""
 
 
 def _until(fleet: Control, task: Task) -> str:

@@ -6,26 +6,17 @@ They go into its task.json, which decides; what the tracker knows of goes to the
 import sys
 from collections.abc import Callable, Sequence
 
-import msgspec
-from msgspec import structs
-
 from fleet.bd.command import GLOBAL
 from fleet.bd.command_line import find_verb
 from fleet.bd.fleet_flags import OWN
 from fleet.bd.pflag import FlagError, parse, take
 from fleet.cli.terminal_text import one_line
 from fleet.control import Control
-from fleet.control.acts.task_flags import Given, settings_from, shown_settings
-from fleet.control.queue.other_hosts import store_settings
+from fleet.control.acts.change_settings import FIELDS, plan_changes, write_settings
+from fleet.control.acts.task_flags import Given, shown_settings
 from fleet.errors import BadInput
-from fleet.home import task_json
-from fleet.home.task_json import settings_of
-from fleet.home.trusted_commands import check_trusted
-from fleet.schemas import LimitWishes, Settings, Task
+from fleet.schemas import Settings, Task
 from fleet.schemas.shown_text import harmless
-
-#: What a flag sets, where that has another name.
-_FIELDS = {"pin": "pins", "load": "context"}
 
 
 def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]], int]) -> int:
@@ -44,16 +35,12 @@ def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]
     if not line.words:
         raise BadInput("no task was named", hint="For example: fleet bd update x4f --budget '$5'")
     tasks = [fleet.get(word) for word in line.words]
-    for task in tasks if "verify" not in given else ():
-        check_trusted(fleet.home, task)
-    wishes = settings_from(fleet, given)
-    changed = [(task, changed_by(settings_of(fleet.home, task), wishes, given)) for task in tasks]
+    changed = plan_changes(fleet, tasks, given)
     for_tracker = line.values.keys() - {flag.name for flag in GLOBAL}
     if for_tracker and (code := forward(["update", *rest])) != 0:
         return code
     for task, settings in changed:
-        task_json.write(fleet.home, task.id, settings)
-        store_settings(fleet, task, settings)
+        write_settings(fleet, task, settings)
         if not line.switch("json"):
             print(_told(task, settings, given))
     if line.switch("json") and not for_tracker:
@@ -61,20 +48,8 @@ def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]
     return 0
 
 
-def changed_by(before: Settings, wishes: Settings, given: Given) -> Settings:
-    """The settings with what was given in the place of what was there; all else stays."""
-    names = {_FIELDS.get(flag, flag) for flag in given} & set(Settings.__struct_fields__)
-    changes = {name: getattr(wishes, name) for name in names}
-    if "cwd" in names:
-        changes["branch"] = wishes.branch
-    if wishes.limits is not None:
-        own = msgspec.to_builtins(before.limits or LimitWishes())
-        changes["limits"] = LimitWishes(**{**own, **msgspec.to_builtins(wishes.limits)})
-    return structs.replace(before, **changes)
-
-
 def _told(task: Task, settings: Settings, given: Given) -> str:
-    names = {_FIELDS.get(flag, flag) for flag in given}
+    names = {FIELDS.get(flag, flag) for flag in given}
     shown = [
         f"{name}: {one_line(value)}"
         for name, value in shown_settings(settings)

@@ -1,7 +1,7 @@
 """Create a task from fields instead of a command line, with the same checks and the same trust."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from unicodedata import category
@@ -11,15 +11,15 @@ import msgspec
 from fleet.bd.actor import actor, owner
 from fleet.bd.fleet_flags import OWN
 from fleet.control import Control
-from fleet.control.acts.task_flags import settings_from
+from fleet.control.acts.task_flags import Given, settings_from
 from fleet.control.acts.wishes import CreateWish
-from fleet.control.queue.place_code import place_code, push_changes
+from fleet.control.queue.place_code import PlacedCode, place_code, push_changes
 from fleet.errors import BadInput, NotFound
 from fleet.home import task_json
 from fleet.home.trusted_commands import trust
 from fleet.queue import PREFIX
 from fleet.queue.protocol import Draft
-from fleet.schemas import Task
+from fleet.schemas import Settings, Task
 
 #: fleet's own flags that a wish may name; the directory is a field of its own.
 FLAGS = tuple(flag.name for flag in OWN if flag.name != "cwd")
@@ -43,12 +43,8 @@ def create(fleet: Control, wish: CreateWish, *, env: Mapping[str, str] = os.envi
     task_id = _keyed(wish.key) if wish.key else None
     if task_id is not None and (known := _known(fleet, task_id)) is not None:
         return known
-    wanted = settings_from(fleet, {"cwd": (wish.cwd,), **flags})
-    code = place_code(fleet, wanted, with_changes="with-changes" in flags)
+    code = placed_settings(fleet, {"cwd": (wish.cwd,), **flags})
     settings = code.settings
-    if settings.verify:
-        # Before the task is made: a supervisor may claim the task before its task.json is there.
-        trust(fleet.home, [settings], datetime.now(UTC))
     made = fleet.queue.add(
         Draft(
             id=task_id,
@@ -73,6 +69,30 @@ def create(fleet: Control, wish: CreateWish, *, env: Mapping[str, str] = os.envi
     if settings.repository is not None and settings.repository.changes:
         push_changes(fleet, made, settings)  # where that fails the task stays on this host
     return made
+
+
+def placed_settings(fleet: Control, given: Given) -> PlacedCode:
+    """The settings of a task that is to be made, and where its code comes from. Its commands are
+    trusted before the task is made: a supervisor may claim it before its task.json is there.
+    """
+    code = place_code(fleet, settings_from(fleet, given), with_changes="with-changes" in given)
+    if code.settings.verify:
+        trust(fleet.home, [code.settings], datetime.now(UTC))
+    return code
+
+
+def write_settings_of(fleet: Control, ids: Iterable[str], settings: Settings) -> list[str]:
+    """Put the settings of new tasks into task.json too; why some have none. The tasks exist and
+    know them: an error would only have the person make them a second time.
+    """
+    troubles: list[str] = []
+    for task_id in ids:
+        try:
+            task_json.write(fleet.home, task_id, settings)
+        except OSError as error:
+            why = f"{error.filename} cannot be written: {error.strerror}"
+            troubles.append(f"{task_id} has no task.json to edit: {why}")
+    return troubles
 
 
 def _keyed(key: str) -> str:
