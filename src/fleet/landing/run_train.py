@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from fleet.errors import FleetError
 from fleet.git.commit_words import author_in
@@ -31,10 +31,26 @@ from fleet.landing.remote.follow_remote import RemoteFollower
 from fleet.landing.remote.remote_line import RemoteLine
 from fleet.landing.settle_landing import LandingDesk
 from fleet.landing.train_rules import Parts, batch
-from fleet.landing.train_state import RACES, TrainEnd, TrainState
+from fleet.landing.train_state import (
+    RACES,
+    ForPerson,
+    LineMoved,
+    TrainEnd,
+    TrainLanded,
+    TrainState,
+)
 from fleet.landing.train_store import Member, Train
 from fleet.landing.waiting_work import WaitingWork, waiting_work
 from fleet.schemas import Task
+
+
+class FoldedPart(Struct, frozen=True, kw_only=True):
+    """A part of the train as the value that the line may take once it is verified."""
+
+    target: Target
+    train: Train
+    #: What the value is pushed to before the line takes it; None: it is not pushed.
+    remote: RemoteLine | None
 
 
 class TrainRun:
@@ -133,21 +149,18 @@ class TrainRun:
             if self._abandon.is_set():
                 self._at.left = "it was stopped"
                 return
-            part = [by_id[each] for each in parts.first]
             land = self._at.land()
-            remote = self.remote.line_to_push(land, part)
-            target = read_target(land, self._at.branch)
-            if isinstance(remote, RemoteSilent):
-                self._at.left = self._at.silence = remote.why
-                return
-            made = remote if isinstance(remote, str) else self._folded(land, target, part)
-            if isinstance(made, str) or isinstance(remote, str):
-                self._ask(parts, by_id, str(made))
-                return
-            left_out = [each for each in parts.first if each not in made.ids]
-            parts = parts.without(left_out)
-            upstream = remote.shown if remote is not None else ""
-            train = structs.replace(made, upstream=upstream, parts=parts.waiting)
+            match self._fold(land, [by_id[each] for each in parts.first]):
+                case RemoteSilent(why=why):
+                    self._at.left = self._at.silence = why
+                    return
+                case ForPerson(why=why):
+                    self._ask(parts, by_id, why)
+                    return
+                case FoldedPart() as folded:
+                    pass
+            parts = parts.without([each for each in parts.first if each not in folded.train.ids])
+            train = structs.replace(folded.train, parts=parts.waiting)
             if not train.members:
                 continue
             part = [by_id[each] for each in train.ids]
@@ -155,77 +168,84 @@ class TrainRun:
             if green is None:
                 return
             if not green:
-                parts = self._red(land, target, train, parts, by_id)
+                parts = self._red(land, folded.target, train, parts, by_id)
                 continue
-            landed = self._take(land, target, train, part, remote)
-            if isinstance(landed, Held):
-                self._hold(parts, by_id, landed.why)
-            elif isinstance(landed, str):
-                self._ask(parts, by_id, landed)
-            if not isinstance(landed, bool):
-                return
-            self._at.held = ""
-            if landed:
-                parts = parts.rest
-                continue
-            races += 1
-            if races > RACES:
-                self._at.left = f"{self._at.branch} moves all the time"
-                return
+            match self._take(land, folded, train, part):
+                case TrainLanded():
+                    self._at.held = ""
+                    parts = parts.rest
+                case LineMoved():
+                    self._at.held = ""
+                    races += 1
+                    if races > RACES:
+                        self._at.left = f"{self._at.branch} moves all the time"
+                        return
+                case Held(why=why):
+                    self._hold(parts, by_id, why)
+                    return
+                case ForPerson(why=why):
+                    self._ask(parts, by_id, why)
+                    return
+                case RemoteSilent(why=why):
+                    self._at.left = self._at.silence = why
+                    return
 
     def _take(
-        self,
-        land: LandRepository,
-        target: Target,
-        train: Train,
-        part: Sequence[WaitingWork],
-        remote: RemoteLine | None,
-    ) -> bool | str | Held | None:
-        """Push the verified value, if the branch has an upstream, and have the line take the value.
-
-        True: it has landed. False: another hand moved the branch or its remote. A text is for a
-        person. None: the remote gave no answer, and the train is left.
-        """
+        self, land: LandRepository, folded: FoldedPart, train: Train, part: Sequence[WaitingWork]
+    ) -> TrainLanded | LineMoved | Held | ForPerson | RemoteSilent:
+        """Push the verified value, if it is to be pushed, and have the line take it."""
+        remote = folded.remote
         pushed = remote.push(train.new) if remote is not None else None
         match pushed:
             case RemoteMoved():
-                return False
+                return LineMoved()
             case RemoteRefused(why=why):
                 self._at.place.done()
-                return train_words.refused(train.upstream, why)
+                return ForPerson(train_words.refused(train.upstream, why))
             case RemoteSilent(why=why):
-                self._at.left = self._at.silence = train_words.silent(train.upstream, why)
-                return None
+                return RemoteSilent(why=train_words.silent(train.upstream, why))
             case _:
-                moved = move(land, target, train.new, why=train_words.reflog(train.ids))
+                moved = move(land, folded.target, train.new, why=train_words.reflog(train.ids))
         if isinstance(moved, Held):
             return moved
         if isinstance(moved, Moved):
             self._at.note(moved)
         elif pushed is None:
-            return False
+            return LineMoved()
         elif why := self.remote.catch_up(train.new, part):  # the remote has it: not folded again
-            return why
+            return ForPerson(why)
         if remote is not None:
             remote.note(train.new)
         self._at.mark(land, train, part)
         self._at.place.done()
-        return True
+        return TrainLanded()
 
-    def _folded(
+    def _fold(
+        self, land: LandRepository, part: Sequence[WaitingWork]
+    ) -> FoldedPart | ForPerson | RemoteSilent:
+        """The value that the line may take, on top of what its remote has."""
+        remote = self.remote.line_to_push(land, part)
+        if isinstance(remote, RemoteSilent | ForPerson):
+            return remote
+        target = read_target(land, self._at.branch)
+        train = self._train_of(land, target, part)
+        if isinstance(train, ForPerson):
+            return train
+        train = structs.replace(train, upstream=remote.shown if remote is not None else "")
+        return FoldedPart(target=target, train=train, remote=remote)
+
+    def _train_of(
         self, land: LandRepository, target: Target, part: Sequence[WaitingWork]
-    ) -> Train | str:
-        """The value that the line may take; what conflicts is sent back. A text: why it cannot take
-        any, which is for a person.
-        """
+    ) -> Train | ForPerson:
+        """The train whose value the line may take; what conflicts is sent back."""
         at = self._at
         if not target.tip:
-            return train_words.no_branch(at.branch, at.repo.root)
+            return ForPerson(train_words.no_branch(at.branch, at.repo.root))
         if self._meant is not None and is_fold_of(land.git, self._meant, target, part):
             return self._meant
         made = fold_group(land.git, target, part, author_in(at.repo))
         if isinstance(made, TreeConflict):
-            return train_words.beside_conflicts(made, at.branch, at.repo.root)
+            return ForPerson(train_words.beside_conflicts(made, at.branch, at.repo.root))
         for work in part:
             if (conflict := made.conflicts.get(work.task_id)) is not None:
                 self._conflicting(land, target, work, conflict)

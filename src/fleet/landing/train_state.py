@@ -45,6 +45,20 @@ class TrainEnd(Struct, frozen=True, kw_only=True):
     again_in: float = 0.0
 
 
+class ForPerson(Struct, frozen=True):
+    """The train cannot go on before a person did something."""
+
+    why: str
+
+
+class TrainLanded(Struct, frozen=True):
+    """The line holds the train."""
+
+
+class LineMoved(Struct, frozen=True):
+    """Another hand moved the branch or its remote: the train is folded anew."""
+
+
 class TrainState:
     """The state of one train, from the first look at the branch to the end."""
 

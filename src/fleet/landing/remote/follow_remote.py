@@ -16,7 +16,7 @@ from fleet.landing import train_words
 from fleet.landing.fold.fold_checks import all_names, distinct
 from fleet.landing.fold.fold_group import fold_group
 from fleet.landing.remote.remote_line import RemoteLine, remote_line
-from fleet.landing.train_state import RACES, TrainState
+from fleet.landing.train_state import RACES, ForPerson, TrainState
 from fleet.landing.train_store import Train
 from fleet.landing.waiting_work import WaitingWork
 
@@ -60,27 +60,27 @@ class RemoteFollower:
 
     def line_to_push(
         self, land: LandRepository, part: Sequence[WaitingWork]
-    ) -> RemoteLine | RemoteSilent | str | None:
+    ) -> RemoteLine | RemoteSilent | ForPerson | None:
         """The remote branch to push to, which the line holds by now; None: there is none to.
 
-        A text is for a person: where to push is not known or not confirmed, or the line cannot
-        follow.
+        A person is needed where it is not known or not confirmed where to push, or where the line
+        cannot follow.
         """
         if not any(work.landing.to == "push" for work in part):
             return None
         remote = remote_line(self._at.home, land, self._at.branch)
         if isinstance(remote, str):
-            return remote
+            return ForPerson(remote)
         if (silent := remote.read()) is not None:
             return RemoteSilent(why=train_words.silent(remote.shown, silent.why))
         if remote.commit:
             if why := self.catch_up(remote.commit, part):
-                return why
+                return ForPerson(why)
             remote.note(remote.commit)
             return remote
         known = remote.upstream.tracking
         is_gone = bool(known and commit_of(land.refs, known))
-        return train_words.gone(remote.shown) if is_gone else remote
+        return ForPerson(train_words.gone(remote.shown)) if is_gone else remote
 
     def was_pushed(self, land: LandRepository, train: Train) -> bool:
         """Whether the remote has what an earlier lander meant. Raises FleetError: it is silent."""
