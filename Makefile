@@ -1,8 +1,8 @@
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
 UV := $(shell command -v uv 2>/dev/null)
-# Two for each core: a test waits most of its time, for the disk and for processes that it started.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) '*' 2)
+# Three for each core: a test waits most of its time, for processes that it started.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) '*' 3)
 
 .PHONY: help demo setup test check bench chaos slow docs pictures clean
 

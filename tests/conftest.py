@@ -88,10 +88,10 @@ def missing(tool: str) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Twice as many as there are cores: most of what takes long waits for a process. Each more
-    would collect all tests once more.
+    """Three for each core: most of what takes long waits for a process. Each more would collect
+    all tests once more.
     """
-    return 2 * (os.cpu_count() or 1)
+    return 3 * (os.cpu_count() or 1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -121,7 +121,8 @@ STALLING = (
     stalled("init_then_silence", "silent"),
     stalled("tool_never_returns", "silent"),
     stalled("asks_a_person", "needs_input"),
-    stalled("goes_round", "looping"),
+    # It is at many turns by the time that a busy machine looks.
+    stalled("goes_round", "looping", **limited(turns=1_000_000)),
     stalled("needs_a_server", "degraded", needs=("mcp:issues",)),
 )
 

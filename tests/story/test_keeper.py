@@ -325,10 +325,10 @@ def test_a_killed_keeper_takes_its_agent_along(stage):
     os.kill(started.keeper.pid, signal.SIGKILL)
     assert child.wait(PATIENCE)
     wait_gone(started.agent)  # by the kernel's hand: nobody else has looked yet
-    assert keeper_client.state_of(run) == keeper_client.Vanished(started)
+    assert keeper_client.state_of(run, PATIENCE) == keeper_client.Vanished(started)
     wait_gone(*tree)
     assert process_identity.marked(run.spec().id) == []
-    assert keeper_client.state_of(run) == keeper_client.Vanished(started)
+    assert keeper_client.state_of(run, PATIENCE) == keeper_client.Vanished(started)
     _, ending = stage.play("true")
     assert ending.code == 0
 
@@ -343,7 +343,7 @@ def test_survivors_of_a_killed_keeper_are_found_by_mark_or_by_lock(stage, droppe
     tree = process_identity.tree(run.started().agent)
     os.kill(run.started().keeper.pid, signal.SIGKILL)
     wait_gone(run.started().keeper)
-    assert isinstance(keeper_client.state_of(run), keeper_client.Vanished)
+    assert isinstance(keeper_client.state_of(run, PATIENCE), keeper_client.Vanished)
     assert len(tree) >= 2
     assert not any(process_identity.alive(who) for who in tree)
 

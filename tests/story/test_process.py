@@ -56,7 +56,7 @@ def test_a_lost_run_whose_numbers_changed_hands_harms_nobody(stage, bystander):
     (run.path / "started").write_bytes(msgspec.json.encode(started))
     assert not keeper_client.stop(run, now=True)
     assert keeper_client.adopt(started.keeper) is None
-    assert keeper_client.state_of(run) == keeper_client.Vanished(started)
+    assert keeper_client.state_of(run, PATIENCE) == keeper_client.Vanished(started)
 
 
 def test_a_corpse_is_not_alive():
@@ -165,7 +165,7 @@ def test_a_lock_file_that_was_deleted_does_not_let_a_second_agent_in(stage):
     wait_for_output(run, "ready")
     run.lock.unlink()
     started = run.started()
-    assert isinstance(keeper_client.state_of(run), keeper_client.Vanished)
+    assert isinstance(keeper_client.state_of(run, PATIENCE), keeper_client.Vanished)
     assert keeper.wait(PATIENCE)
     assert not process_identity.alive(started.agent)
 
@@ -202,7 +202,7 @@ def test_orphans_that_withstand_killing_keep_the_task_to_themselves(stage, monke
         assert keeper_client.start_keeper(stage.run("true"), os.environ) == keeper_client.Busy(
             first
         )
-    assert keeper_client.state_of(first) == keeper_client.Vanished(first.started())
+    assert keeper_client.state_of(first, PATIENCE) == keeper_client.Vanished(first.started())
 
 
 @pytest.mark.parametrize("name", ["run.json", "started", "exit.json"])
