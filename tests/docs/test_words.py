@@ -13,7 +13,9 @@ ROOT = Path(__file__).parents[2]
 WORST = re.compile(r"\b(whoever|nobody|somebody|anybody|so-manieth)\b", re.IGNORECASE)
 #: The first sentence of a docstring; a colon or a semicolon does not end one.
 FIRST_SENTENCE = re.compile(r'^ *r?"""(\S.*?)(?:[.?!](?=\s)|"""|\n\n)', re.MULTILINE | re.DOTALL)
-PRONOUN_FIRST = re.compile(r"(It|Its|Those|They|Their|He|His|Who|Whose)\b")
+PRONOUN_FIRST = re.compile(r"(It|Its|Those|They|Their|He|His|Whose)\b")
+#: A comment on its own line; one that goes on from the line above begins with a small letter.
+COMMENT = re.compile(r"^ *#:? (.*)$", re.MULTILINE)
 IT = re.compile(r"\b(it|its|itself)\b", re.IGNORECASE)
 #: Of 1,000 words in first sentences; well-kept projects have about 10.
 MOST_ITS = 8
@@ -46,6 +48,13 @@ def test_no_docstring_begins_with_a_pronoun():
     """A reader who came by a search sees this sentence first, and often alone."""
     wrong = [f"{path}: {text}" for path, text in first_sentences() if PRONOUN_FIRST.match(text)]
     assert wrong == []
+
+
+def test_no_comment_begins_with_a_pronoun():
+    """The comment above a field is read alone, in an editor or in `docs/api.md`."""
+    files = sorted((ROOT / "src/fleet").rglob("*.py"))
+    found = [(path, text) for path in files for text in COMMENT.findall(path.read_text("utf-8"))]
+    assert [each for each in found if PRONOUN_FIRST.match(each[1])] == []
 
 
 def test_first_sentences_seldom_lean_on_it():

@@ -159,7 +159,7 @@ def accept(home: Home, config: Config, now: datetime) -> bool:
             identity_json.forget(home.path, queue)
     new = name is not None and not (home.path / backups.FILES[name]).exists()
     open_queue(home.path, config, may_make=True).close()
-    if new and name == LEDGER:  # its fences must not begin anew below those of runs that there were
+    if new and name == LEDGER:  # no fence may begin anew below that of a run that there was
         owner, ids = owner_file.read_or_make(home), identity_json.known_ids(home.path)
         fence(home.path / backups.FILES[name], name, ids[name], owner, runs_seen(home), now)
     return new

@@ -34,7 +34,7 @@ def time_line(nanoseconds: int) -> str:
 
 
 def _time_of(git: Git, snapshot: str) -> int:
-    """When a snapshot was begun, in nanoseconds; 0 if an earlier version took it."""
+    """When a snapshot was begun, in nanoseconds; 0: the snapshot tells no time."""
     message = git.ask("cat-file", "commit", snapshot).decode(errors="replace")
     times = [line.removeprefix(_TIME) for line in message.splitlines() if line.startswith(_TIME)]
     return int(times[-1]) if times and times[-1].isdigit() else 0

@@ -27,7 +27,7 @@ class FoldedGroup(Struct, frozen=True, kw_only=True):
 
     #: The value that the line may take, and those whose work is in it.
     train: Train
-    #: Those that conflict with the line, by task.
+    #: The candidates that conflict with the line, by task.
     conflicts: dict[str, TreeConflict]
 
 

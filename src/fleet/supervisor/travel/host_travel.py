@@ -238,7 +238,7 @@ def hand_on(home: Home, request: Request) -> None:
     """Give a message that came through the queue to the task's agents."""
     try:
         left = messages.unpacked(request.text)
-    except msgspec.DecodeError:  # a host of an earlier version left the words alone
+    except msgspec.DecodeError:  # a host of another version left the words alone
         by = request.asked_by or "a person"
         left = Message(text=request.text, by=by, at=request.asked_at)
     task_dir = home.task(request.task_id)
