@@ -44,8 +44,8 @@ _MOST = 10_000
 _LOOKING = "what is new"
 #: Seconds by which a reply may come before the message that it answers is noted.
 _NOTED = 1.0
-#: Seconds between two questions for answers, where the other side does not wait itself.
-_ASK_AGAIN = 1.0
+#: Seconds from which on the pause after a failed question for answers is doubled.
+_FIRST_PAUSE = 1.0
 
 
 class Notifier:
@@ -147,7 +147,7 @@ class Notifier:
 
     def _listen(self, reader: Reader) -> None:
         fleet = control.opened({**os.environ, "FLEET_HOME": str(self._fleet.home.path)})
-        pause, place = _ASK_AGAIN, f"{reader.name}.since"
+        trouble_lasts, place = _FIRST_PAUSE, f"{reader.name}.since"
         while not self._stopped.is_set():
             try:
                 found, since = reader.replies(self.outbox.recall(place))
@@ -156,12 +156,13 @@ class Notifier:
                 # Only now: a reply whose answer was written twice is refused the second time.
                 if since != self.outbox.recall(place):
                     self.outbox.remember(place, since)
-                pause = _ASK_AGAIN
+                pause, trouble_lasts = reader.pause, _FIRST_PAUSE
                 self._goes_on(f"answers by {reader.name}")
             except ReadTrouble as trouble:
-                pause = max(trouble.retry_after or 0.0, min(pause * 2, 600.0))
+                trouble_lasts = max(trouble.retry_after or 0.0, min(trouble_lasts * 2, 600.0))
+                pause = trouble_lasts
                 self._complain(f"answers by {reader.name}", trouble)
-            self._stopped.wait(pause if pause > _ASK_AGAIN or reader.name == "ntfy" else 0)
+            self._stopped.wait(pause)
 
     def _take(self, fleet: Control, reader: Reader, reply: PersonReply) -> None:
         asked = self._meant(reader, reply)

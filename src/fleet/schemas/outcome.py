@@ -114,8 +114,10 @@ Outcome = (
 )
 
 
+#: Failures that cut a run off in the middle of its work.
+CUT_OFF = frozenset({"api_error", "killed", "aborted", "timeout"})
 #: Failures from outside: they say nothing of what the agent did before.
-_CUT_OFF = frozenset({"api_error", "killed", "aborted", "timeout", "auth", "billing"})
+_FROM_OUTSIDE = CUT_OFF | {"auth", "billing"}
 #: Failures after which no work can be this task's.
 _NEVER_WORKED = frozenset({"wrong_account", "untrusted", "no_terminal", "never_started"})
 
@@ -130,7 +132,7 @@ def leaves_claim(outcome: Outcome, *, provable: bool) -> bool:
     """
     match outcome:
         case Failed(reason=reason):
-            return reason in _CUT_OFF or (provable and reason not in _NEVER_WORKED)
+            return reason in _FROM_OUTSIDE or (provable and reason not in _NEVER_WORKED)
         case Stalled(rung=rung):
             return rung not in ("never_started", "degraded")
         case Stopped() | NeedsHuman():

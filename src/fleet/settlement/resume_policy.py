@@ -16,10 +16,11 @@ from fleet.schemas import (
     Stopped,
 )
 from fleet.schemas.decision import SHUTDOWN, TOLD
+from fleet.schemas.outcome import CUT_OFF
 from fleet.schemas.policy import BUDGETS, DAY_BUDGETS
 
 #: Failures that the session did not cause, so that it can be resumed.
-_CUT_OFF = frozenset({"api_error", "killed", "aborted", "timeout", "no_ending", "exit_code"})
+_RESUMABLE = CUT_OFF | {"no_ending", "exit_code"}
 #: Stalls after which the session can be resumed.
 _WAITED = frozenset({"silent", "needs_input"})
 
@@ -83,7 +84,7 @@ def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:
         case LimitExceeded(limit=limit):
             return limit == "time" or limit in BUDGETS
         case Failed(reason=reason):
-            return reason in _CUT_OFF
+            return reason in _RESUMABLE
         case Stopped(by=by):
             return by == SHUTDOWN
         case RateLimited() | Lost():

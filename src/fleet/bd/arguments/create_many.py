@@ -5,7 +5,6 @@ What bd would drop with a warning (an unknown field, a wrong type or priority) i
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 from fleet.bd.actor import owner
 from fleet.bd.arguments import values
 from fleet.bd.arguments.create import edges_of, with_settings
+from fleet.bd.arguments.natural_time import in_utc
 from fleet.bd.command import Call, Failure
 from fleet.errors import FleetError
 from fleet.queue.protocol import Draft
@@ -205,13 +205,7 @@ def _node_draft(call: Call, node: _GraphNode, row: dict[str, Any]) -> Draft:
         owner=draft.owner or owner(call.env),
         created_by=call.actor,
         estimated_minutes=minutes,
-        due_at=_utc(draft.due_at),
-        defer_until=_utc(draft.defer_until),
+        due_at=in_utc(draft.due_at),
+        defer_until=in_utc(draft.defer_until),
         metadata=with_settings(call, draft.metadata),
     )
-
-
-def _utc(moment: datetime | None) -> datetime | None:
-    if moment is None:
-        return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -96,3 +96,10 @@ def _at(words: str, day: datetime) -> datetime | None:
             return None
         hour = hour % 12 + (12 if found[3] == "pm" else 0)
     return day.replace(hour=hour, minute=int(found[2] or 0), second=0, microsecond=0)
+
+
+def in_utc(moment: datetime | None) -> datetime | None:
+    """Bd writes UTC. A moment without a zone is taken as that."""
+    if moment is None:
+        return None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -1,12 +1,13 @@
 """Bd's JSON lines: one task or memory a line, read with care and written whole. Pure."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from fleet.bd.arguments.natural_time import in_utc
 from fleet.bd.output import json_shapes
 from fleet.errors import BadInput, FleetError
 from fleet.queue.sql.sql_queue import TITLE_LIMIT
@@ -97,7 +98,7 @@ def _task(fields: dict[str, Any], extra: dict[str, Any], now: datetime) -> Task:
     made = {"id": "", "title": "", "priority": 0, "created_at": now, "updated_at": now}
     task = msgspec.convert({**made, **fields}, Task)
     _check(task)
-    moments = {name: _utc(getattr(task, name)) for name in _MOMENTS}
+    moments = {name: in_utc(getattr(task, name)) for name in _MOMENTS}
     if task.status == "closed":
         moments["closed_at"] = moments["closed_at"] or now
     else:
@@ -134,21 +135,14 @@ def _edge(row: dict[str, Any], now: datetime) -> Dependency:
         raise BadInput(f'invalid dependency type "{kind}" (must be non-empty, max 32 chars)')
     ends = {"task_id": given.get("issue_id", ""), "type": kind}
     edge = msgspec.convert({**given, **ends, "metadata": given.get("metadata") or "{}"}, Dependency)
-    return replace(edge, created_at=_utc(edge.created_at))
+    return replace(edge, created_at=in_utc(edge.created_at))
 
 
 def _comment(row: dict[str, Any], task_id: str, now: datetime) -> Comment:
     given = {"author": "", "created_at": now, **_without_nulls(row)}
     named = {"id": str(given.get("id", "")), "task_id": task_id}
     comment = msgspec.convert({**given, **named}, Comment)
-    return replace(comment, created_at=_utc(comment.created_at))
-
-
-def _utc(moment: datetime | None) -> datetime | None:
-    """Bd writes UTC. A moment without a zone is taken as that."""
-    if moment is None:
-        return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return replace(comment, created_at=in_utc(comment.created_at))
 
 
 def issue_line(row: Outgoing) -> bytes:

@@ -144,7 +144,7 @@ class Outbox:
         return [
             OutboxDelivery(
                 message=msgspec.json.decode(record, type=Notification), tries=tries,
-                made_at=_known(made_at),
+                made_at=datetime.fromtimestamp(made_at, UTC),
             )
             for record, tries, made_at in rows
         ]  # fmt: skip
@@ -231,7 +231,3 @@ def _seconds(at: datetime | None) -> float | None:
 
 def _moment(seconds: float | None) -> datetime | None:
     return datetime.fromtimestamp(seconds, UTC) if seconds is not None else None
-
-
-def _known(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)

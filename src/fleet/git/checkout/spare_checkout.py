@@ -14,9 +14,9 @@ from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
+from fleet.files.json_record import JsonRecord
 from fleet.git.checkout.fresh_checkout import (
     ALL_CORES,
     FILES,
@@ -55,6 +55,10 @@ class _Noted(Struct, frozen=True, kw_only=True):
     files: dict[str, _Stat]
     #: The mode of each directory, and of the top.
     folders: dict[str, int]
+
+
+#: A hundred bytes a file, of a tree with more files than git is used for.
+_RECORD = JsonRecord(_Noted, limit=1 << 30)
 
 
 def note_files(root: Path, tree: str, *, until: int | None = None) -> None:
@@ -234,16 +238,13 @@ def _note(
     }
     tops = {"": root.lstat().st_mode} | {path: folders[path] for path in filter(_is_text, folders)}
     noted = _Noted(tree=tree, boot=_boot(), files=trusted, folders=tops)
-    beside(root, FILES).write_bytes(msgspec.json.encode(noted))
+    _RECORD.write(beside(root, FILES), noted, durable=False)
 
 
 def _noted(path: Path) -> _Noted | None:
     """What was noted since the machine's last start; None: nothing readable."""
-    try:
-        noted = msgspec.json.decode(path.read_bytes(), type=_Noted)
-    except (OSError, msgspec.DecodeError):
-        return None
-    return noted if noted.boot and noted.boot == _boot() else None
+    noted = _RECORD.read_or_none(path)
+    return noted if noted is not None and noted.boot and noted.boot == _boot() else None
 
 
 def _is_text(path: str) -> bool:

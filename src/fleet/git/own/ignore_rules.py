@@ -18,7 +18,7 @@ _PASSES = ("PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_S
 
 def ignore_rules(repo: Repository) -> bytes:
     """The rules for a project as they stand now; where two contradict, the later one counts."""
-    return b"\n".join(map(_read, (_users_file(), f"{repo.common_dir}/info/exclude")))
+    return b"\n".join(map(read_whole, (_users_file(), f"{repo.common_dir}/info/exclude")))
 
 
 def _users_file() -> str:
@@ -35,7 +35,8 @@ def _users_file() -> str:
     return f"{folder}/git/ignore"
 
 
-def _read(path: str) -> bytes:
+def read_whole(path: str) -> bytes:
+    """A file of git's with all that it holds; empty if there is none. Raises GitFailed."""
     content = lenient_read.read(path, _LARGEST)
     if content is not None and not content.whole:
         raise GitFailed(f"{path} cannot be read: {content.problem or 'it is too large'}")

@@ -13,7 +13,8 @@ from pathlib import Path
 from fleet.files import lenient_read
 from fleet.files.atomic_write import write_atomically
 from fleet.git import repository
-from fleet.git.repository import GitFailed, Repository
+from fleet.git.own.ignore_rules import read_whole
+from fleet.git.repository import Repository
 
 FOLDER = "repositories"
 _SHA256 = re.compile(rb"^\s*objectformat\s*=\s*\"?sha256", re.IGNORECASE | re.MULTILINE)
@@ -39,7 +40,7 @@ def own_repository(home: Path, repo: Repository) -> Repository:
     _put(own / "HEAD", b"ref: refs/heads/none\n")
     stores = "".join(f"{store}\n" for store in _stores(repo))
     _put(own / "objects/info/alternates", os.fsencode(stores))
-    _put(own / "shallow", _read(f"{repo.common_dir}/shallow"))
+    _put(own / "shallow", read_whole(f"{repo.common_dir}/shallow"))
     return known
 
 
@@ -56,7 +57,7 @@ def repository_at(home: Path, key: str, root: str) -> Repository:
 
 def stores_of(own: Repository) -> tuple[str, ...]:
     """The object directories that fleet's git directory reads: own ones, and the recorded ones."""
-    borrowed = os.fsdecode(_read(f"{own.git_dir}/objects/info/alternates")).splitlines()
+    borrowed = os.fsdecode(read_whole(f"{own.git_dir}/objects/info/alternates")).splitlines()
     return (f"{own.git_dir}/objects", *borrowed)
 
 
@@ -81,17 +82,10 @@ def _stores(repo: Repository) -> list[str]:
         if store in found or "\n" in store:
             continue
         found.append(store)
-        lines = os.fsdecode(_read(f"{store}/info/alternates")).splitlines()
+        lines = os.fsdecode(read_whole(f"{store}/info/alternates")).splitlines()
         borrowed = [line for line in lines if line and not line.startswith("#")]
         waiting += [os.path.join(store, line) for line in borrowed]  # noqa: PTH118
     return found
-
-
-def _read(path: str) -> bytes:
-    content = lenient_read.read(path, _LARGEST)
-    if content is not None and not content.whole:
-        raise GitFailed(f"{path} cannot be read: {content.problem or 'it is too large'}")
-    return content.data if content is not None else b""
 
 
 def _put(path: Path, data: bytes) -> None:

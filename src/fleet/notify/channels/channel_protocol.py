@@ -53,6 +53,8 @@ class Reader(Protocol):
     """The way back, for one or several channels."""
 
     name: str
+    #: Seconds after which it is asked again; 0: a call itself waits for replies.
+    pause: float
 
     def replies(self, since: str) -> tuple[list[PersonReply], str]:
         """What came since a place that an earlier call returned, and the new place; waits for a

@@ -12,6 +12,8 @@ from fleet.notify.channels.http_json import HttpAnswer, ask
 
 #: Seconds for one call.
 _PATIENCE = 15.0
+#: Seconds between two looks for replies.
+_PAUSE = 1.0
 #: ntfy shows no more buttons, and takes no longer text.
 _BUTTONS, _LONGEST = 3, 3500
 
@@ -71,7 +73,7 @@ class NtfyReader:
 
     def __init__(self, topic: NtfyTopic) -> None:
         self._topic = topic
-        self.name = "ntfy"
+        self.name, self.pause = "ntfy", _PAUSE
 
     def replies(self, since: str) -> tuple[list[PersonReply], str]:
         url = f"{self._topic.url}/{self._topic.answers}/json?poll=1&since={since or '12h'}"

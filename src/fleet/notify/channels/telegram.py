@@ -135,7 +135,7 @@ class TelegramReader:
 
     def __init__(self, bot: Bot, users: Sequence[int]) -> None:
         self._bot, self._users = bot, frozenset(users)
-        self.name = "telegram"
+        self.name, self.pause = "telegram", 0.0
 
     def replies(self, since: str) -> tuple[list[PersonReply], str]:
         found, place = updates(self._bot, since, _POLL)
