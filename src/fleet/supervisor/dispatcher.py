@@ -166,7 +166,7 @@ class Dispatcher:
         for assignment, run in self.state.assignments.runs():
             try:
                 run.run.check_directories()
-                if messages.stamp(run.run.task_dir) != run.messages_stamp:
+                if messages.stamp(run.run.task_dir) != run.memory.messages_stamp:
                     self.follower.spools.post(run.run)
                 note_messages(run, self.state.log, self.state.now())
                 run.publish(assignment.doing)

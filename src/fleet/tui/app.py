@@ -1,68 +1,266 @@
-"""`fleet top`: the screen, the keys that look, and the keys that act."""
+"""`fleet top`: one app that knows what was read and what is chosen, with the parts that show that,
+look around in it and act on it.
+"""
 
-from typing import ClassVar
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, ClassVar
 
+from textual import events
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
 
-from fleet.tui.key_table import KEYS, TopKey
+from fleet.control import Control
+from fleet.control.view.now import Now, TaskRow
+from fleet.home.looked_at import note_look
+from fleet.tui.home_threads import HomeThread, Job, NowThread, ScreenPost, Unread
+from fleet.tui.key_table import KEYS, TopKey, keys_here
+from fleet.tui.line_view import LineView
 from fleet.tui.look_keys import LookKeys
+from fleet.tui.panes.other_views import OtherViews
+from fleet.tui.panes.task_detail import TaskDetail
+from fleet.tui.person_acts import PersonActs
+from fleet.tui.screen_drawing import ScreenDrawing
+from fleet.tui.screen_panes import ScreenPanes
+from fleet.tui.screen_style import STYLE
+from fleet.tui.spans import said
+from fleet.tui.status_lines import tab_at, view_at
+
+_PARTS = ("top", "place", "list", "tabs", "detail", "said", "keys")
+#: Seconds between two notes that a person looks at the screen.
+_LOOKS = 20.0
+#: Seconds until a task that the cursor passes is read.
+_LINGER = 0.12
+
+#: What each action of a key does.
+ACTIONS: Mapping[str, Callable[["TopApp"], None]] = {
+    "answer": lambda app: app.acts.answer(),
+    "open": lambda app: app.looks.open(),
+    "tell": lambda app: app.acts.tell(),
+    "stop": lambda app: app.acts.each("stop"),
+    "retry": lambda app: app.acts.each("retry"),
+    "way_on": lambda app: app.acts.way_on(),
+    "follow": lambda app: app.looks.follow(),
+    "search": lambda app: app.looks.search(),
+    "hit(1)": lambda app: app.looks.hit(1),
+    "hit(-1)": lambda app: app.looks.hit(-1),
+    "split": lambda app: app.looks.split(),
+    "fold": lambda app: app.looks.fold(),
+    "viewed": lambda app: app.looks.viewed(),
+    "comment": lambda app: app.acts.comment(),
+    "send_back": lambda app: app.acts.send_back(),
+    "tab('receipt')": lambda app: app.looks.tab("receipt"),
+    "tab('transcript')": lambda app: app.looks.tab("transcript"),
+    "tab('diff')": lambda app: app.looks.tab("diff"),
+    "tab('plan')": lambda app: app.looks.tab("plan"),
+    "turn(-1)": lambda app: app.looks.turn(-1),
+    "turn(1)": lambda app: app.looks.turn(1),
+    "mark": lambda app: app.looks.mark(),
+    "filter": lambda app: app.looks.filter(),
+    "new": lambda app: app.acts.new(),
+    "pause": lambda app: app.acts.pause(),
+    "command": lambda app: app.acts.command(),
+    "pane": lambda app: app.looks.pane(),
+    "copy": lambda app: app.looks.copy(),
+    "directory": lambda app: app.acts.open_directory(),
+    "stop_all": lambda app: app.acts.stop_all(),
+    "view('now')": lambda app: app.looks.view("now"),
+    "view('questions')": lambda app: app.looks.view("questions"),
+    "view('timeline')": lambda app: app.looks.view("timeline"),
+    "view('usage')": lambda app: app.looks.view("usage"),
+    "view('log')": lambda app: app.looks.view("log"),
+    "move(1)": lambda app: app.looks.move(1),
+    "move(-1)": lambda app: app.looks.move(-1),
+    "edge(True)": lambda app: app.looks.edge(top=True),
+    "edge(False)": lambda app: app.looks.edge(top=False),
+    "page(-1)": lambda app: app.looks.page(-1),
+    "page(1)": lambda app: app.looks.page(1),
+    "shift(-1)": lambda app: app.looks.shift(-1),
+    "shift(1)": lambda app: app.looks.shift(1),
+    "go_back": lambda app: app.looks.go_back(),
+    "help": lambda app: app.looks.help(),
+    "quit_top": lambda app: app.looks.quit(),
+}
 
 
-def _bindings() -> list[BindingType]:
-    """One binding a key; where a key does different things, what is there decides."""
+def _named() -> dict[str, list[TopKey]]:
+    """What each key may do, by the name that Textual has for it."""
     named: dict[str, list[TopKey]] = {}
     for key in KEYS:
         for name in key.names.split(","):
             named.setdefault(name, []).append(key)
+    return named
+
+
+def _bindings() -> list[BindingType]:
     return [
-        Binding(
-            name,
-            keys[0].action if len(keys) == 1 else f"choose('{name}')",
-            keys[0].words,
-            show=False,
-            priority=name == "tab",
-        )
-        for name, keys in named.items()
+        Binding(name, f"press('{name}')", keys[0].words, show=False, priority=name == "tab")
+        for name, keys in _named().items()
     ]
 
 
-class TopApp(LookKeys):
+class TopApp(App[None]):
     """`fleet top`."""
 
     BINDINGS: ClassVar[list[BindingType]] = _bindings()
+    CSS = STYLE
+    ENABLE_COMMAND_PALETTE = False
+    ESCAPE_TO_MINIMIZE = False
 
-    def action_answer(self) -> None:
-        self.acts.answer()
+    def __init__(
+        self,
+        opened: Callable[[], Control],
+        *,
+        read_only: bool = False,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        super().__init__(ansi_color=True)
+        self.animation_level = "none"
+        self._opened = opened
+        self.clock = clock
+        self.read_only = read_only
+        self._views = {name: LineView(name) for name in _PARTS}
+        self.now: Now | None = None
+        self.problem = ""
+        self.view = "now"
+        self.wanted = ""
+        self.marked: set[str] = set()
+        self.is_open = False
+        self.panes = ScreenPanes(self)
+        self.drawing = ScreenDrawing(self)
+        self.looks = LookKeys(self)
 
-    def action_tell(self) -> None:
-        self.acts.tell()
+    def compose(self) -> ComposeResult:
+        yield self.lines("top")
+        yield self.lines("place")
+        with Horizontal(id="panes"):
+            yield self.lines("list")
+            with Vertical(id="right"):
+                yield self.lines("tabs")
+                yield self.lines("detail")
+        yield self.lines("said")
+        yield self.lines("keys")
 
-    def action_stop(self) -> None:
-        self.acts.each("stop")
+    def on_mount(self) -> None:
+        post = ScreenPost(asyncio.get_running_loop())
+        self._reads = HomeThread(self._opened, post)
+        self._acts = HomeThread(self._opened, post)
+        self.detail = TaskDetail(self.ask, self.drawing.draw_detail)
+        self.others = OtherViews(self.ask, self.drawing.draw)
+        self.acts = PersonActs(self, self._acts)
+        for name in ("top", "place", "tabs", "said", "keys"):
+            self.lines(name).can_focus = False
+        self.lines("list").focus()
+        self._looks = NowThread(self._opened, post, self.take_now)
+        self.set_interval(1.0, self.drawing.tick)
+        self.set_interval(_LOOKS, self._note_look)
+        self.panes.lay_out()
 
-    def action_retry(self) -> None:
-        self.acts.each("retry")
+    def action_press(self, name: str) -> None:
+        """Do what a key does; where it does different things, what is there decides."""
+        keys = _named()[name]
+        if len(keys) > 1:
+            here = keys_here(self.panes.here(), read_only=self.read_only)
+            keys = [key for key in here if name in key.names.split(",")]
+        if keys:
+            self.do(keys[0].action)
 
-    def action_way_on(self) -> None:
-        self.acts.way_on()
+    def do(self, action: str) -> None:
+        """Do what an action of a key does."""
+        ACTIONS[action](self)
 
-    def action_comment(self) -> None:
-        self.acts.comment()
+    def lines(self, name: str) -> LineView:
+        """One of the parts of the screen."""
+        return self._views[name]
 
-    def action_send_back(self) -> None:
-        self.acts.send_back()
+    def ask(
+        self, slot: str, question: Callable[[Control], Any], tell: Callable[[Any], None]
+    ) -> None:
+        """Ask the home on another thread."""
+        self._reads.submit(slot, Job(question, tell))
 
-    def action_new(self) -> None:
-        self.acts.new()
+    def look(self) -> None:
+        """Read *now* anew at once."""
+        self._looks.look()
 
-    def action_pause(self) -> None:
-        self.acts.pause()
+    @property
+    def busy_since(self) -> float | None:
+        """Since when a read of *now* is under way, on the machine's monotonic clock."""
+        return self._looks.busy_since
 
-    def action_stop_all(self) -> None:
-        self.acts.stop_all()
+    def _note_look(self) -> None:
+        """What is on a screen that a person looks at is not told on a phone."""
+        if self.app_focus:
+            self.ask("look", lambda fleet: note_look(fleet.home), lambda _: None)
 
-    def action_directory(self) -> None:
-        self.acts.open_directory()
+    # What was read.
 
-    def action_command(self) -> None:
-        self.acts.command()
+    def take_now(self, found: Now | Unread) -> None:
+        """Show a new *now*, and ring for a question that is new."""
+        if not self.is_running:
+            return
+        if isinstance(found, Unread):
+            self.problem = f"{found.message}. {found.hint}"
+        else:
+            self.problem = ""
+            asked = {row.id for row in self.now.rows if row.question} if self.now else None
+            new = [row for row in found.rows if row.question and row.id not in (asked or ())]
+            self.now = found
+            self.marked &= {row.id for row in found.rows}
+            if asked is not None and new and not self.app_focus:
+                self._ring(new)
+        self.others.home_changed(self.view)
+        self.drawing.draw()
+        if self.panes.detail_in_sight():
+            self.detail.choose(self.row())
+
+    def _ring(self, new: Sequence[TaskRow]) -> None:
+        """Bell and notification: fleet's own words alone, never those of an agent."""
+        self.bell()
+        if self._driver is not None and not self.is_headless:
+            names = ", ".join(said(row.id) for row in new[:3])
+            self._driver.write(f"\x1b]9;fleet: {names} asks\x07")
+
+    def row(self) -> TaskRow | None:
+        """The task under the cursor."""
+        key = self.lines("list").cursor_key
+        return next((row for row in self.now.rows if row.id == key), None) if self.now else None
+
+    def chosen(self) -> list[TaskRow]:
+        """The selected tasks, or the one under the cursor."""
+        rows = self.now.rows if self.now else ()
+        marked = [row for row in rows if row.id in self.marked]
+        row = self.row()
+        return marked or ([row] if row else [])
+
+    # What happens.
+
+    def on_resize(self, event: events.Resize) -> None:
+        del event  # the app has its new size only afterwards
+        self.call_after_refresh(self.panes.lay_out)
+
+    def on_line_view_cursor_moved(self, event: LineView.CursorMoved) -> None:
+        if event.view.id == "list":
+            self.drawing.draw_place()
+            if self.panes.detail_in_sight():
+                self.lines("detail").following = False
+                self.set_timer(_LINGER, lambda: self.looks.linger(event.key))
+
+    def on_line_view_line_opened(self, event: LineView.LineOpened) -> None:
+        if event.view.id == "list":
+            self.looks.open_detail()
+        elif event.view.id == "detail":
+            self.detail.open_line(event.key)
+
+    def on_line_view_at_edge(self, event: LineView.AtEdge) -> None:
+        if event.view.id == "detail":
+            self.detail.read_more(top=event.top)
+
+    def on_click(self, event: events.Click) -> None:
+        name = getattr(event.widget, "id", "")
+        if name == "top" and (view := view_at(self.now, event.x)):
+            self.looks.view(view)
+        elif name == "tabs" and (tab := tab_at(event.x - 1)):
+            self.looks.tab(tab)

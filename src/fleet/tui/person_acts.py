@@ -22,7 +22,7 @@ from fleet.tui.spans import Line, paragraph, said
 from fleet.tui.views.log_lines import DoneAct
 
 if TYPE_CHECKING:
-    from fleet.tui.top_screen import TopScreen
+    from fleet.tui.app import TopApp
 
 #: How many acts are remembered.
 _KEPT = 200
@@ -31,7 +31,7 @@ _KEPT = 200
 class PersonActs:
     """The acts of one person at one screen."""
 
-    def __init__(self, app: "TopScreen", acts: HomeThread) -> None:
+    def __init__(self, app: "TopApp", acts: HomeThread) -> None:
         self._app = app
         self._acts = acts
         self._number = 0
@@ -46,7 +46,7 @@ class PersonActs:
         if self._refused():
             return
         line = command_line(verb, dict(given))
-        self._app.say(((f"$ {said(line)}", "cyan"), (" …", "dim")))
+        self._app.drawing.say(((f"$ {said(line)}", "cyan"), (" …", "dim")))
         self._number += 1  # acts never replace each other
 
         def tell(end: ActEnd | Unread) -> None:
@@ -66,7 +66,7 @@ class PersonActs:
     def answer(self) -> None:
         row = self._app.row()
         if row is None or not row.question:
-            self._app.say((("nothing is asked here", "dim"),))
+            self._app.drawing.say((("nothing is asked here", "dim"),))
             return
         about = [*paragraph(row.question, 90, "magenta")]
         self._write("answer", row.id, f"Answer {said(row.id)}: {said(row.title)}", about)
@@ -88,7 +88,7 @@ class PersonActs:
         if self._refused():
             return
         if place is None:
-            app.say((("a comment belongs to a line that is there after the work", "dim"),))
+            app.drawing.say((("a comment belongs to a line that is there after the work", "dim"),))
             return
         path, line = place
 
@@ -96,7 +96,9 @@ class PersonActs:
             if answer is not None and answer[0]:
                 diff.comments.append(CommentOnLine(path=path, line=line, text=answer[1]))
                 number = len(diff.comments)
-                app.say(((f"{number} comments are kept; R sends them back with the work", "dim"),))
+                app.drawing.say(
+                    ((f"{number} comments are kept; R sends them back with the work", "dim"),)
+                )
 
         app.push_screen(TextForm(f"Comment on {said(path)}:{line}", []), take)
 
@@ -135,7 +137,7 @@ class PersonActs:
                 self.act(row.way_on.verb, {})
             case "" | "pick":
                 self._app.copy_to_clipboard(row.way_on.line)
-                self._app.say(((f"copied: {said(row.way_on.line)}", "dim"),))
+                self._app.drawing.say(((f"copied: {said(row.way_on.line)}", "dim"),))
             case verb:
                 self.act(verb, {"id": row.id})
 
@@ -182,7 +184,7 @@ class PersonActs:
             return
         if not editor or not Path(place).is_dir():
             self._app.copy_to_clipboard(place)
-            self._app.say(((f"copied: {said(place)}", "dim"),))
+            self._app.drawing.say(((f"copied: {said(place)}", "dim"),))
             return
         with self._app.suspend():
             subprocess.run([*shlex.split(editor), place], check=False)
@@ -193,7 +195,7 @@ class PersonActs:
 
         def take(entry: PaletteEntry | None) -> None:
             if entry is not None:
-                self._app.call_later(self._app.run_action, entry.action)
+                self._app.call_later(self._app.do, entry.action)
 
         self._app.push_screen(Palette(self._entries()), take)
 
@@ -210,7 +212,7 @@ class PersonActs:
             "send_back": f'fleet review {task} --reject "…"',
             "way_on": row.way_on.line if row is not None and row.way_on else "",
         }  # fmt: skip
-        here = keys_here(self._app.here(), read_only=self._app.read_only)
+        here = keys_here(self._app.panes.here(), read_only=self._app.read_only)
         return [
             PaletteEntry(key.words, lines.get(key.action, ""), key.action)
             for key in here
@@ -231,7 +233,7 @@ class PersonActs:
                 self.act(verb, {"id": task_id, "text": answer[1]})
             elif answer[1].strip():
                 self._drafts[at] = answer[1]
-                self._app.say((("kept as a draft", "dim"),))
+                self._app.drawing.say((("kept as a draft", "dim"),))
 
         self._app.push_screen(TextForm(title, about, self._drafts.get(at, "")), take)
 
@@ -253,18 +255,22 @@ class PersonActs:
             words = f"{end.message} {end.hint}".strip()
             self._remember(DoneAct(at, line, words, refused=True))
             self._app.bell()
-            self._app.say(((f"$ {said(line)}", "cyan"), (f"  refused: {said(words)}", "bold red")))
+            self._app.drawing.say(
+                ((f"$ {said(line)}", "cyan"), (f"  refused: {said(words)}", "bold red"))
+            )
         else:
             self._remember(DoneAct(at, end.line, end.words))
-            self._app.say(((f"$ {said(end.line)}", "cyan"), (f"  {said(end.words)}", "green")))
+            self._app.drawing.say(
+                ((f"$ {said(end.line)}", "cyan"), (f"  {said(end.words)}", "green"))
+            )
         self._app.look()
         if self._app.view == "log":
-            self._app.draw()
+            self._app.drawing.draw()
 
     def _remember(self, deed: DoneAct) -> None:
         self.done = [*self.done, deed][-_KEPT:]
 
     def _refused(self) -> bool:
         if self._app.read_only:
-            self._app.say((("--read-only: this screen changes nothing", "bold red"),))
+            self._app.drawing.say((("--read-only: this screen changes nothing", "bold red"),))
         return self._app.read_only

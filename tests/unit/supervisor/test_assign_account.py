@@ -280,4 +280,4 @@ def test_a_coder_that_goes_while_its_run_lives_ends_no_other_run(home, assigner)
     live.totals.add(Event(kind="assistant_text", text="Hello."))
     gone = structs.replace(account(home, "work"), coder="gone")
     assigner.follow(live, config(gone), NOW)
-    assert live.answered
+    assert live.memory.answered

@@ -122,7 +122,7 @@ def test_a_parked_agent_that_goes_on_is_ended_with_its_question(scene):
     """Two minutes after it was told to end its turn, however much it prints."""
     said = AgentClaim(blocked="QUESTION: Which?", by=scene.run.spec.id)
     agent_claim.record(scene.run.run.path, said)
-    scene.run.parked_at = scene.now
+    scene.run.memory.parked_at = scene.now
     for _ in range(119):
         scene.hear(Event(kind="assistant_text", text="hm"))
         assert scene.wait(1) is None
@@ -132,7 +132,7 @@ def test_a_parked_agent_that_goes_on_is_ended_with_its_question(scene):
 def test_a_parked_agent_that_claims_something_else_is_left_alone(scene):
     """It decided by itself, and its claim is judged as any other."""
     agent_claim.record(scene.run.run.path, AgentClaim(done="decided", by=scene.run.spec.id))
-    scene.run.parked_at = scene.now
+    scene.run.memory.parked_at = scene.now
     for _ in range(130):
         scene.hear(Event(kind="assistant_text", text="hm"))
         assert scene.wait(1) is None

@@ -68,7 +68,7 @@ async def test_a_queue_that_does_not_answer_hangs_nothing():
     async with top(opened=silent) as (app, pilot):
         assert "reading the queue" in screen_of(app)
         app._looks.busy_since -= 60
-        app._tick()
+        app.drawing.tick()
         await pilot.pause()
         assert "the queue has not answered for 1m" in screen_of(app)
         await pilot.press("3", "question_mark", "escape", "q")

@@ -31,6 +31,19 @@ class Health(Struct):
     near_limits: tuple[str, ...] = ()
 
 
+class RunMemory(Struct):
+    """What the supervisor remembers of a run from one look to the next."""
+
+    #: When the agent was told to end its turn, as no person had answered its question; on the
+    #: monotonic clock. None: it was not told.
+    parked_at: float | None = None
+    #: The model has answered, so the account works.
+    answered: bool = False
+    #: The stamp of the messages that were noted; 0: none were.
+    messages_stamp: int = 0
+    published: Progress | None = None
+
+
 class ActiveRun(RunRecord):
     """A run between start and settlement."""
 
@@ -48,14 +61,7 @@ class ActiveRun(RunRecord):
         #: None where no process could be started.
         self.keeper: Keeper | None = None
         self.health = Health()
-        #: When the agent was told to end its turn, as no person had answered its question; on the
-        #: monotonic clock. None: it was not told.
-        self.parked_at: float | None = None
-        #: The model has answered, so the account works.
-        self.answered = False
-        #: The stamp of the messages that were noted; 0: none were.
-        self.messages_stamp = 0
-        self._published: Progress | None = None
+        self.memory = RunMemory()
 
     def printed(self) -> int:
         """Bytes on stdout and stderr."""
@@ -83,9 +89,9 @@ class ActiveRun(RunRecord):
             until=health.waits_until,
             near=health.near_limits,
         )
-        if progress != self._published:
+        if progress != self.memory.published:
             progress_json.write(self.run, progress)
-            self._published = progress
+            self.memory.published = progress
 
     @property
     def context_window(self) -> int:

@@ -227,8 +227,8 @@ class AccountAssigner:
                 seen = LimitSeen(limit, self._running()[account])
                 self.accounts.apply({account: seen}, now, durable=False)
                 self.on_limit(account, seen)
-        if not run.answered and _has_answer(run):
-            run.answered = True
+        if not run.memory.answered and _has_answer(run):
+            run.memory.answered = True
             known = config.accounts.get(account) or candidates.own_login(run.coder.name, config)
             slots = min(config.max_concurrent, known.max_concurrent)
             # By the run's own coder: the account may have been given another since it began.

@@ -95,7 +95,7 @@ class RunFollower:
         if (run := assignment.run) is not None:
             task, mark = assignment.lease.task, run.spec.id
             if run.adopted and asked_json.is_parked(run.run.task_dir, run.run.number):
-                run.parked_at = time.monotonic()
+                run.memory.parked_at = time.monotonic()
             self.spools.attend(
                 run.run, task, mark, adopted=run.adopted, mask=run.mask.text,
                 note=partial(self._note, run),
@@ -113,8 +113,8 @@ class RunFollower:
     def _note(self, run: ActiveRun, kind: str, facts: Mapping[str, object]) -> None:
         """Write down what an agent asked of people or reported as progress."""
         run.stream.note(kind, self._state.now(), **facts)
-        if kind == "fleet_parked" and run.parked_at is None:
-            run.parked_at = time.monotonic()
+        if kind == "fleet_parked" and run.memory.parked_at is None:
+            run.memory.parked_at = time.monotonic()
         if kind in _TOLD:
             text = f"{run.task_id}: {_TOLD[kind].format_map(facts)}"
             self._state.log.say(kind.removeprefix("fleet_"), text, task_dir=run.run.task_dir)

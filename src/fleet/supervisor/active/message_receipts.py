@@ -20,15 +20,15 @@ _RECORD = JsonRecord(dict[str, int])
 def note_messages(run: ActiveRun, log: Log, now: datetime) -> None:
     """Note what is new. Costs one stat of a directory while nothing is."""
     stamp = messages.stamp(run.run.task_dir)
-    if stamp and run.messages_stamp != stamp:
+    if stamp and run.memory.messages_stamp != stamp:
         _note(run, log, now)
-        run.messages_stamp = messages.stamp(run.run.task_dir)
+        run.memory.messages_stamp = messages.stamp(run.run.task_dir)
 
 
 def note_undelivered(run: ActiveRun, log: Log, now: datetime) -> None:
     """The run is over: the next run gets the messages that this one has not read."""
     note_messages(run, log, now)
-    if not run.messages_stamp:
+    if not run.memory.messages_stamp:
         return
     left = sum(tell.run is None for tell in messages.read(run.run.task_dir))
     if left:

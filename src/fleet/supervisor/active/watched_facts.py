@@ -38,13 +38,13 @@ def parked_for(run: ActiveRun, now: float, *, since: float) -> ParkedFor | None:
     """The question that the agent was told to end the turn for, and for how long the agent goes on,
     at most `since` that moment. An agent that has claimed something else is not told any more.
     """
-    if run.parked_at is None:
+    if run.memory.parked_at is None:
         return None
     question = agent_claim.read(run.run.path, by=run.spec.id).blocked
     if question is None:
-        run.parked_at = None
+        run.memory.parked_at = None
         return None
-    return ParkedFor(question, now - max(run.parked_at, since))
+    return ParkedFor(question, now - max(run.memory.parked_at, since))
 
 
 def awaited(run: ActiveRun, now: datetime) -> AwaitedLimit | None:
