@@ -124,7 +124,10 @@ class Scene:
     def fleet(self, *words, patience=PATIENCE):
         """One command, to its end."""
         done = warm.fleet(words, env=self.env, cwd=self.project, timeout=patience)
-        done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
+        # `fleet task ID stderr` prints what the file holds, whatever that is.
+        done.stdout, done.stderr = (
+            each.decode(errors="backslashreplace") for each in (done.stdout, done.stderr)
+        )
         return done
 
     # What there is to see.

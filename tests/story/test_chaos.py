@@ -20,7 +20,7 @@ from tests.conftest import only_slow
 from tests.story.stage import FAKES
 
 TASKS = 60
-PATIENCE = 90.0
+PATIENCE = 400.0
 pytestmark = only_slow
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a subreaper and pdeathsig")
 

@@ -5,12 +5,12 @@ Many damaged tasks share one supervisor: had one of them harmed it, the others w
 
 import pytest
 
-from tests.conftest import SLOW, only_slow
+from tests.conftest import SLOW, often, only_slow
 from tests.story.damage import OF_RUN, OF_TASK, PARTS, cases, spoil
 from tests.story.scene import WORK
 
 #: For all tasks of one supervisor together.
-PATIENCE = 90.0
+PATIENCE = often(90, 400)
 
 
 class Ordeal:
