@@ -103,7 +103,7 @@ class Supervisor:
         opening = partial(open_queue, home.path, config)
         finishing = partial(opening, later=True)
         thread = QueueThread(opening, log.say, self.backups.rescue)
-        terms = shared_terms(config.lease_s, config.grace_s) if config.shares_queue else ALONE
+        terms = shared_terms(config.lease_s) if config.shares_queue else ALONE
         queue = QueueRequests(thread, owner_file.read_or_make(home), terms)
         heartbeat = make_heartbeat(home, config, log.say)
         self.state = SupervisorState(

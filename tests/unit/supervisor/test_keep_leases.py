@@ -1,6 +1,7 @@
 """Leases of the tasks in hand: renewed, lost, and perhaps lost."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,9 +10,11 @@ from fleet.queue.protocol import LeaseLost
 from fleet.schemas import Stopped
 from fleet.schemas.decision import LEASE_LOST
 from fleet.schemas.hosts.lease_terms import ALONE, shared_terms
-from fleet.supervisor.assignments import Assignments, Preparing, Unknown
-from fleet.supervisor.queue_io import keep_leases
+from fleet.supervisor import assignments
+from fleet.supervisor.assignments import Active, Assignments, Preparing, Unknown
+from fleet.supervisor.queue_io import keep_leases, queue_requests
 from fleet.supervisor.queue_io.keep_leases import LeaseKeeper
+from fleet.supervisor.queue_io.queue_requests import QueueRequests
 from tests.builders import NOW, a_lease
 
 LEASE = a_lease(fence=7)
@@ -42,7 +45,7 @@ def clock(monkeypatch):
 
 class Scene:
     def __init__(self, home, *, shared):
-        self.queue = FakeQueue(shared_terms(180, 10) if shared else ALONE)
+        self.queue = FakeQueue(shared_terms(180) if shared else ALONE)
         self.assignments = Assignments()
         log = Log(home.logging, lambda: NOW, lambda text: None)
         self.keeper = LeaseKeeper(home, self.assignments, self.queue, log)
@@ -59,24 +62,72 @@ def shared(home, clock):
     return Scene(home, shared=True)
 
 
-def test_on_a_shared_queue_a_run_is_stopped_before_its_lease_ends(shared, clock):
-    """Its agent has its grace, and is dead before another host begins the task."""
+@pytest.mark.parametrize("grace", [10, 90])
+def test_on_a_shared_queue_a_run_is_stopped_before_its_lease_ends(
+    shared, clock, monkeypatch, grace
+):
+    """Its agent has the grace that it began with, whatever the settings say since, and is dead
+    before another host begins the task.
+    """
+    monkeypatch.setattr(assignments, "stop_run", lambda *_, **__: True)
+    spec, tools = SimpleNamespace(grace=grace), SimpleNamespace(at_work=())
+    run = SimpleNamespace(spec=spec, tools=tools, run=None, keeper=None)
+    shared.task.stage = Active(run)
     shared.keeper.keep()
-    clock[0] += 180 - 10 - 30 - 1
+    clock[0] += 180 - grace - 30 - 1
     shared.keeper.keep()
-    assert not shared.lost
+    assert shared.task.stage == Active(run)
     clock[0] += 1
     shared.keeper.keep()
     assert shared.lost
 
 
-def test_a_renewal_counts_from_when_it_was_asked(shared, clock):
-    """The answer may have taken its time."""
+def test_a_run_of_the_supervisor_before_is_renewed_at_once(shared, clock):
+    """Else a line that breaks for a moment when its first renewal is due would end it."""
     shared.keeper.keep()
-    clock[0] += 100
-    shared.queue.renewals[0](LEASE)
-    assert shared.task.held_until == 1000 + 180
+    adopted = shared.assignments.take(a_lease("fleet-2"))
+    clock[0] += 0.1
+    shared.keeper.keep()
+    shared.keeper.keep()
+    assert len(shared.queue.renewals) == 2, "that of the other task, and one of this"
+    shared.queue.renewals[1](clock[0], a_lease("fleet-2"))
+    assert adopted.held_until == clock[0] + 180
+    assert not adopted.renewing
+
+
+def test_a_renewal_that_was_lost_is_not_asked_again_all_the_time(shared, clock):
+    """Of a run that may live: what became of it is found out first."""
+    lease = a_lease("fleet-2")
+    unknown = shared.assignments.take(lease)
+    unknown.stage = Unknown(None, "work", 0.02)
+    for _ in range(3):
+        shared.keeper.keep()
+        unknown.renewing = False
+    assert len(shared.queue.renewals) == 2
+
+
+def test_a_renewal_counts_from_when_the_queue_was_asked(shared, clock):
+    """The answer may have taken its time; a question that failed counts for nothing."""
+    shared.keeper.keep()
+    clock[0] += 130
+    shared.queue.renewals[0](1120.0, LEASE)
+    assert shared.task.held_until == 1120 + 180
     assert not shared.task.renewing
+
+
+def test_a_renewal_that_is_asked_again_counts_from_then(monkeypatch):
+    """A queue that did not answer for two minutes, and then did, has renewed the lease by then."""
+    calls, answers, hands = [], [], [1000.0]
+    monkeypatch.setattr(queue_requests, "awake", lambda: hands[0])
+    thread = SimpleNamespace(call=lambda do, then: calls.append((do, then)))
+    requests = QueueRequests(thread, "home1", shared_terms(180))
+    requests.renew(LEASE, lambda *answer: answers.append(answer))
+    ((ask, answered),) = calls
+    queue = SimpleNamespace(renew=lambda lease, ttl: lease)
+    ask(queue)  # its answer was lost
+    hands[0] += 120
+    answered(ask(queue))
+    assert answers == [(1120.0, LEASE)]
 
 
 def test_on_a_queue_of_its_own_a_failing_queue_stops_no_run(home, clock):
@@ -101,7 +152,7 @@ def test_a_lease_is_renewed_six_times_before_it_ends(shared, clock):
 def test_a_lost_lease_ends_the_run(shared):
     """Another home took the task."""
     shared.keeper.keep()
-    shared.queue.renewals[0](LeaseLost(task_id="fleet-1", why="another holds it"))
+    shared.queue.renewals[0](1000.0, LeaseLost(task_id="fleet-1", why="another holds it"))
     assert shared.lost
     assert shared.task.stage.abandon.is_set()
 
@@ -111,7 +162,7 @@ def test_the_loss_of_an_older_lease_is_no_loss(shared):
     shared.keeper.keep()
     later = a_lease(fence=8)
     assert shared.assignments.take(later) is shared.task
-    shared.queue.renewals[0](LeaseLost(task_id="fleet-1", why="a later claim holds it"))
+    shared.queue.renewals[0](1000.0, LeaseLost(task_id="fleet-1", why="a later claim holds it"))
     assert not shared.lost
     assert shared.task.lease.fence == 8
 

@@ -232,7 +232,7 @@ class TestQueueRequests:
         queue.failing["renew"] = [QueueBusy("locked")] * 20
         got = []
         for _ in range(20):
-            requests.renew(LEASE, got.append)
+            requests.renew(LEASE, lambda _, answer: got.append(answer))
         run(requests.thread, lambda: queue.asked.count("renew") >= 20)
         run(requests.thread, lambda: len(got) == 20)
         assert requests.thread.next_moment == float("inf")
@@ -245,7 +245,7 @@ class TestQueueRequests:
         if verb == "settle":
             requests.settle(LEASE, Closed(reason="done"), got.append)
         else:
-            requests.renew(LEASE, got.append)
+            requests.renew(LEASE, lambda _, answer: got.append(answer))
         run(requests.thread, lambda: got)
         assert got == [LeaseLost(task_id="fleet-1", why="no such task")]
         assert requests.thread.problem == ""

@@ -4,7 +4,8 @@ must end. Pure.
 On a queue that hosts share a lease that ran out is another host's. So the stop of a run begins so
 early that its agent is dead before the lease ends, even an agent that ignores SIGTERM. The keeper
 does the same a little later, for the case that there is no supervisor any more. Both count from
-the moment at which the renewal was asked for, on a clock that goes on while the machine sleeps.
+the moment at which the renewal was asked for, on a clock that goes on while the machine sleeps, and
+by the time that the run was given to end when it began, whatever the settings say since.
 """
 
 from datetime import timedelta
@@ -21,24 +22,24 @@ class LeaseTerms(Struct, frozen=True, kw_only=True):
 
     length: timedelta
     renew_every: float
-    #: How long before a lease's end the supervisor, and the keeper without one, stop a run.
-    #: None: no other host claims from the queue, so that a lease may be late.
-    stop_before: float | None = None
-    keeper_stop_before: float | None = None
+    #: Other hosts claim from the queue too, so that no lease may be late.
+    shared: bool = False
+
+    def stop_before(self, grace: float) -> float:
+        """How long before a lease's end the supervisor stops a run that has so long to end."""
+        return grace + self.renew_every
+
+    def keeper_stop_before(self, grace: float) -> float:
+        """The same for the keeper, in case that there is no supervisor."""
+        return grace + self.renew_every / 2
 
 
 ALONE = LeaseTerms(length=_ALONE, renew_every=60.0)
 
 
-def shared_terms(lease_s: float, grace_s: float) -> LeaseTerms:
+def shared_terms(lease_s: float) -> LeaseTerms:
     """The terms on a queue that hosts share."""
-    part = lease_s / _PARTS
-    return LeaseTerms(
-        length=timedelta(seconds=lease_s),
-        renew_every=part,
-        stop_before=grace_s + part,
-        keeper_stop_before=grace_s + part / 2,
-    )
+    return LeaseTerms(length=timedelta(seconds=lease_s), renew_every=lease_s / _PARTS, shared=True)
 
 
 def lease_problem(lease_s: int, grace_s: int) -> str:

@@ -34,28 +34,22 @@ class LeaseKeeper:
         self._terms = queue.terms
         self._renew_at = 0.0
 
-    @property
-    def shared(self) -> bool:
-        """Other hosts claim from the queue too."""
-        return self._terms.stop_before is not None
-
     def keep(self) -> None:
         """Renew what is due; on a shared queue stop runs whose lease is about to run out."""
         now = awake()
-        if now >= self._renew_at:
+        is_due = now >= self._renew_at
+        if is_due:
             self._renew_at = now + self._terms.renew_every
-            for assignment in self._assignments:
-                if not assignment.renewing:
-                    assignment.renewing = True
-                    answered = partial(self._renewed, assignment, assignment.lease, now)
-                    self._queue.renew(assignment.lease, answered)
-        stop_before = self._terms.stop_before
-        if stop_before is None:
-            return
         for assignment in self._assignments:
-            if assignment.held_until is None:  # of a supervisor before: the first renewal will tell
-                assignment.held_until = now + self._terms.renew_every + stop_before
-            elif now >= assignment.held_until - stop_before:
+            before = self._terms.stop_before(_grace(assignment))
+            is_new = assignment.held_until is None
+            if assignment.held_until is None:  # of a supervisor before: its renewal will tell
+                assignment.held_until = now + self._terms.renew_every + before
+            if (is_due or is_new) and not assignment.renewing:
+                assignment.renewing = True
+                answered = partial(self._renewed, assignment, assignment.lease)
+                self._queue.renew(assignment.lease, answered)
+            if self._terms.shared and now >= assignment.held_until - before:
                 why = "the queue could not be reached to renew it"
                 self._lose(assignment, assignment.lease, why)
 
@@ -75,6 +69,7 @@ class LeaseKeeper:
     def _renewed(
         self, assignment: Assignment, lease: Lease, asked: float, answer: Lease | LeaseLost
     ) -> None:
+        """`asked` is when the queue was asked, on the clock that counts sleep."""
         assignment.renewing = False
         if isinstance(answer, LeaseLost):
             self._lose(assignment, lease, answer.why)
@@ -85,9 +80,10 @@ class LeaseKeeper:
 
     def _tell_keeper(self, assignment: Assignment) -> None:
         """Have the keeper of a run know how long the lease lasts, also without a supervisor."""
-        before, run = self._terms.keeper_stop_before, assignment.run
-        if before is None or run is None or assignment.held_until is None:
+        run = assignment.run
+        if not self._terms.shared or run is None or assignment.held_until is None:
             return
+        before = self._terms.keeper_stop_before(run.spec.grace)
         try:
             hold_until(run.run, assignment.held_until - before)
         except OSError as error:
@@ -108,3 +104,8 @@ class LeaseKeeper:
                 return
         text = f"{assignment.task_id}: stopped, the lease is lost: {why}"
         self._log.say("lease_lost", text, task_dir=self._home.task(assignment.task_id))
+
+
+def _grace(assignment: Assignment) -> float:
+    """How long the task's agent may take to end."""
+    return assignment.run.spec.grace if assignment.run is not None else 0.0

@@ -176,9 +176,15 @@ class QueueRequests:
 
         self.thread.call(lambda queue: queue.requests(), each)
 
-    def renew(self, lease: Lease, then: Callable[[Lease | LeaseLost], None]) -> None:
+    def renew(self, lease: Lease, then: Callable[[float, Lease | LeaseLost], None]) -> None:
+        """Renew a lease; `then` gets when the queue was asked, and its answer."""
         ttl = self.terms.length
-        self.thread.call(lambda queue: _or_lost(lease, lambda: queue.renew(lease, ttl=ttl)), then)
+
+        def ask(queue: Queue) -> tuple[float, Lease | LeaseLost]:
+            # Each time that it is asked: a call that fails is made again later.
+            return awake(), _or_lost(lease, lambda: queue.renew(lease, ttl=ttl))
+
+        self.thread.call(ask, lambda answer: then(*answer))
 
 
 def awake() -> float:

@@ -301,10 +301,10 @@ def launch(
 
 def _hold(state: SupervisorState, assignment: Assignment, run: Run) -> bool:
     """Have the keeper know how long the lease lasts, on a queue of several hosts."""
-    before, until = state.queue.terms.keeper_stop_before, assignment.held_until
-    if before is None or until is None:
+    terms, until = state.queue.terms, assignment.held_until
+    if not terms.shared or until is None:
         return False
-    hold_until(run, until - before)
+    hold_until(run, until - terms.keeper_stop_before(state.config.grace_s))
     return True
 
 
