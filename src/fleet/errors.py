@@ -47,6 +47,10 @@ class QueueUnavailable(QueueError):
     """The queue cannot be reached: no server, no program, no disk, damaged files."""
 
 
+class WriteBrokeOff(QueueUnavailable):
+    """The connection was lost between a write and its answer: it may or may not be stored."""
+
+
 class WrongQueue(QueueUnavailable):
     """The queue is gone, was emptied, or is another one than the home knows."""
 

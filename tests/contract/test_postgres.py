@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
+from psycopg.pq import TransactionStatus
 
 from fleet.errors import (
     BadInput,
@@ -18,13 +19,15 @@ from fleet.errors import (
     QueueError,
     QueueUnavailable,
     SchemaTooNew,
+    WriteBrokeOff,
     WrongQueue,
 )
-from fleet.queue.protocol import Draft, Filter
+from fleet.queue.protocol import Draft, Filter, LeaseLost
 from fleet.queue.sql import migrate
-from fleet.queue.sql.postgres import open_postgres
+from fleet.queue.sql.edit_task import close
+from fleet.queue.sql.postgres import database, open_postgres
 from fleet.queue.sql.postgres.connection import ServerClock, steady
-from fleet.schemas import Closed, Released
+from fleet.schemas import Blocked, Closed, Released
 from tests.contract.earlier_queue import add_as_before
 from tests.contract.postgres_server import ESCAPED, PASSWORD
 from tests.contract.queue_contract import ManualClock, QueueContract
@@ -236,6 +239,72 @@ class TestReconnecting:
         assert isinstance(error, QueueUnavailable)
         assert "may or may not" in error.hint
         assert queue.get(lease.task.id).status == "in_progress"
+
+    @pytest.mark.parametrize(
+        "how", [Closed(reason="done"), Released(declined="no room"), Blocked(note="why")]
+    )
+    @pytest.mark.parametrize("is_stored", [True, False])
+    def test_a_settlement_whose_answer_was_lost_is_settled_by_the_next_try(
+        self, queue, monkeypatch, how, is_stored
+    ):
+        """It is no lost lease: what follows from the settlement has to follow."""
+        queue.add(Draft(title="t"))
+        (lease,) = queue.claim("a", ttl=TTL)
+        with monkeypatch.context() as patch:
+            patch.setattr(database, "_run", breaking_off(after=is_stored))
+            patch.setattr(psycopg.RawCursor, "execute", breaking_commits(after=is_stored))
+            with pytest.raises(WriteBrokeOff):
+                queue.settle(lease, how)
+        assert (queue.get(lease.task.id).status != "in_progress") is is_stored
+        assert queue.settle(lease, how) is None
+        assert queue.get(lease.task.id).status in ("closed", "open", "blocked")
+        assert isinstance(queue.settle(lease, how), LeaseLost), "a lease is settled once"
+
+    def test_a_close_by_a_person_is_not_taken_for_a_settlement_whose_answer_was_lost(
+        self, queue, monkeypatch
+    ):
+        """The connection was lost before the settlement, and a person closed the task since."""
+        queue.add(Draft(title="t"))
+        (lease,) = queue.claim("a", ttl=TTL)
+        with monkeypatch.context() as patch:
+            patch.setattr(database, "_run", breaking_off(after=False))
+            with pytest.raises(WriteBrokeOff):
+                queue.settle(lease, Closed(reason="done"))
+        close(queue, lease.task.id, reason="by hand", actor="carol", force=True)
+        assert isinstance(queue.settle(lease, Closed(reason="done")), LeaseLost)
+
+
+def breaking_off(*, after):
+    """`_run` on a connection that is lost with the update, before the server gets it or after."""
+
+    def run(cursor, text, given):
+        is_lost = text.startswith("UPDATE tasks") and not in_transaction(cursor)
+        rows = run_whole(cursor, text, given) if after or not is_lost else []
+        if is_lost:
+            cursor.connection.close()
+            raise psycopg.OperationalError("lost")
+        return rows
+
+    run_whole = database._run
+    return run
+
+
+def breaking_commits(*, after):
+    """The same with a commit."""
+
+    def execute(cursor, query, *args, **kwargs):
+        done = execute_whole(cursor, query, *args, **kwargs) if after or query != "COMMIT" else None
+        if query == "COMMIT":
+            cursor.connection.close()
+            raise psycopg.OperationalError("lost")
+        return done
+
+    execute_whole = psycopg.RawCursor.execute
+    return execute
+
+
+def in_transaction(cursor):
+    return cursor.connection.info.transaction_status is not TransactionStatus.IDLE
 
 
 class TestBell:

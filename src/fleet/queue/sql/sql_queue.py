@@ -6,16 +6,15 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from fleet.errors import BadInput, FleetError, NotFound, QueueError, Refused
+from fleet.errors import BadInput, FleetError, NotFound, QueueError, Refused, WriteBrokeOff
 from fleet.queue.protocol import Draft, Filter, LeaseLost
 from fleet.queue.schedules import ScheduleTable
 from fleet.queue.sql import dependencies, named_sql
 from fleet.queue.sql.database import Database
 from fleet.queue.sql.row_mapping import request_of, request_values, task_of, to_columns, to_micros
+from fleet.queue.sql.settled_row import is_settled_so, settled_row
 from fleet.schemas import (
     BLOCKING,
-    Blocked,
-    Closed,
     Comment,
     Dependency,
     Edge,
@@ -42,6 +41,8 @@ class SqlQueue:
         self.db = db
         self.schedules = ScheduleTable(db.rows)
         self._files: dict[str, Mapping[str, str]] = {}
+        #: Leases whose settlement may have been stored, as task and fence.
+        self._unsure: set[tuple[str, int]] = set()
 
     @cached_property
     def sql(self) -> Mapping[str, str]:
@@ -123,48 +124,34 @@ class SqlQueue:
         return Lease(task=lease.task, owner=lease.owner, fence=lease.fence, until=until)
 
     def settle(self, lease: Lease, settlement: Settlement) -> LeaseLost | None:
-        now = to_micros(self.db.now())
-        values: dict[str, object] = {
-            "id": lease.task.id,
-            "owner": lease.owner,
-            "fence": lease.fence,
-            "now": now,
-            "closed_at": None,
-            "close_reason": "",
-            "not_before": None,
-            "assignee": "",
-            "note": "",
-            "new_line": "\n",
-            # The lease's holder has counted: no other process may while it holds the lease.
-            "runs": lease.task.runs,
-            "attempts": lease.task.attempts,
-            "last_host": lease.task.last_host,
-        }
-        match settlement:
-            case Closed(reason=reason):
-                values |= {
-                    "status": "closed",
-                    "closed_at": now,
-                    "close_reason": reason,
-                    "assignee": lease.owner,
-                }
-            case Released(note=note, not_before=not_before):
-                values |= {"status": "open", "note": note, "not_before": to_micros(not_before)}
-            case Blocked(note=note):
-                values |= {"status": "blocked", "note": note}
-        if isinstance(settlement, Released) and settlement.declined:
-            return self._decline(lease, values | {"why": settlement.declined})
-        return None if self.db.rows(self.sql["settle"], values) else self._lost(lease)
+        values = settled_row(lease, settlement, self.db.now())
+        declined = settlement.declined if isinstance(settlement, Released) else ""
+        try:
+            is_settled = self._settle(values, declined)
+        except WriteBrokeOff:
+            self._unsure.add((lease.task.id, lease.fence))
+            raise
+        if is_settled or self._was_settled(lease, values):
+            self._unsure.discard((lease.task.id, lease.fence))
+            return None
+        return self._lost(lease)
 
-    def _decline(self, lease: Lease, values: dict[str, object]) -> LeaseLost | None:
-        """Release a task that this host cannot run, so that the host does not see
-        the task again.
-        """
+    def _settle(self, values: Mapping[str, object], declined: str) -> bool:
+        """End a lease; of a task that this host cannot run, so that it does not see it again."""
+        if not declined:
+            return bool(self.db.rows(self.sql["settle"], values))
         with self.db.writing():
             if not self.db.rows(self.sql["settle"], values):
-                return self._lost(lease)
-            self.db.rows(self.sql["insert_decline"], values)
-        return None
+                return False
+            self.db.rows(self.sql["insert_decline"], {**values, "why": declined})
+        return True
+
+    def _was_settled(self, lease: Lease, values: Mapping[str, object]) -> bool:
+        """An earlier try of this very settlement was stored, and its answer lost."""
+        if (lease.task.id, lease.fence) not in self._unsure:
+            return False
+        rows = self.db.rows(self.sql["get"], {"id": lease.task.id})
+        return bool(rows) and is_settled_so(task_of(rows[0]), values)
 
     def settle_all(
         self, settlements: Sequence[tuple[Lease, Settlement]]

@@ -7,7 +7,7 @@ import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 
-from fleet.errors import BadInput, QueueBusy, QueueError, QueueUnavailable
+from fleet.errors import BadInput, QueueBusy, QueueError, QueueUnavailable, WriteBrokeOff
 
 _BAD_ADDRESS = (
     "Write it as postgresql://user:password@host:5432/database, with @ / : and % in the password"
@@ -81,9 +81,9 @@ def in_our_words(error: psycopg.Error, address: str) -> QueueError | BadInput:
             return QueueError(f"the queue failed: {type(error).__name__}: {said}")
 
 
-def broke_off(address: str) -> QueueUnavailable:
-    """A connection was lost between a write and the answer."""
-    return QueueUnavailable(
+def broke_off(address: str) -> WriteBrokeOff:
+    """A connection was lost between a write and its answer."""
+    return WriteBrokeOff(
         f"the connection to the queue {address} broke during a write",
         hint="It may or may not have been stored: look before you repeat it.",
     )
