@@ -168,6 +168,19 @@ def test_a_copy_of_a_home_is_refused(queue, time):
     assert host_table.beat(queue, a_host(incarnation="j")) is None
 
 
+def test_a_copy_of_a_home_is_refused_while_the_first_may_hold_leases(queue, time):
+    """It would take them for its own, and give the tasks back under living agents."""
+    host_table.register(queue, a_host(), machine="m1", lease=TTL)
+    time.pass_(seconds=TTL.total_seconds() - 1)
+    with pytest.raises(Refused, match="another supervisor works on this queue as home1"):
+        host_table.register(queue, a_host(incarnation="k"), machine="m2", lease=TTL)
+    time.pass_(seconds=1)
+    assert host_table.register(queue, a_host(incarnation="k"), machine="m2", lease=TTL) == "up"
+    host_table.set_state(queue, a_host(), "draining")
+    host_table.leave(queue, a_host(incarnation="k"), lease=TTL)
+    host_table.register(queue, a_host(incarnation="l"), machine="m3", lease=TTL)
+
+
 def test_a_host_that_left_in_order_can_begin_elsewhere_at_once(queue):
     """Nothing of it lives."""
     host_table.register(queue, a_host(), machine="m1")

@@ -81,6 +81,20 @@ def test_a_host_names_the_tasks_that_the_copy_does_not_know(queue, told):
     assert "fleet queue status" in line
 
 
+def test_a_host_that_was_removed_while_it_was_silent_holds_no_other_host_up(queue, memory, told):
+    """It comes back, and the server that forgot it is no copy; a copy of before that is."""
+    queue.db.rows("UPDATE hosts SET state = 'gone'")  # as if it were silent for long
+    host_table.remove(queue, host_table.find_host(queue, "one"))
+    assert memory.may_claim(queue)
+    memory.check(queue)
+    assert told == []
+    assert host_table.register(queue, a_host(), machine="m") == "up"
+    memory.beaten(queue)
+    queue.db.rows("DELETE FROM hosts")
+    memory.check(queue)
+    assert len(told) == 1
+
+
 def test_another_host_waits_for_what_the_first_one_found(queue, memory, told):
     """Also one that was never heard of before, and cannot know."""
     go_back(queue)

@@ -167,17 +167,16 @@ class Heartbeat:
         if queue is not None:
             with suppress(FleetError, OSError):
                 if self.refused is None:
-                    host_table.leave(queue, self.host)
+                    host_table.leave(queue, self.host, lease=self.server.lease)
                 queue.close()
 
     def _beat(self, queue: SqlQueue) -> None:
         self.server.check(queue)
-        if self.state is None:
-            state = host_table.register(queue, self.host, machine=self._machine)
-        else:
-            state = host_table.beat(queue, self.host)
-        if state is None:  # a person removed the row, or another incarnation took it
-            state = host_table.register(queue, self.host, machine=self._machine)
+        state = host_table.beat(queue, self.host) if self.state is not None else None
+        if state is None:  # it starts, or a person removed the row, or another incarnation took it
+            state = host_table.register(
+                queue, self.host, machine=self._machine, lease=self.server.lease
+            )
         if state != self.state:
             self._tell(state)
         self.state = state

@@ -27,7 +27,7 @@ class ServerMemory:
         say: Callable[[str, str], None],
         missing: Callable[[SqlQueue], Sequence[str]] = lambda _: (),
     ) -> None:
-        self._id, self._lease, self._say = host_id, lease, say
+        self._id, self.lease, self._say = host_id, lease, say
         #: Tasks of this host's home that the server does not know.
         self._missing = missing
         #: The last heartbeat of this host that a server acknowledged.
@@ -65,7 +65,7 @@ class ServerMemory:
         why, until = _older(found, seen), found.claims_from
         if why:
             if until is None or until <= queue.db.now():  # else another host found it first
-                until = server_copy.hold_off(queue, found.stamp, self._lease)
+                until = server_copy.hold_off(queue, found.stamp, self.lease)
             self._seen = None
             self.went_back.set()
         elif not found.noted and found.stamp:
@@ -93,10 +93,12 @@ class ServerMemory:
 def _older(found: ServerNow, seen: datetime | None) -> str:
     """Why the server is taken for a copy of an earlier state; empty: no copy. Pure.
 
-    `seen` is the last heartbeat that this host knows to have been acknowledged.
+    `seen` is the last heartbeat that this host knows to have been acknowledged. A server that knows
+    of the host's removal since has heard of it too.
     """
     if found.noted and found.stamp != found.noted:
         return "another server, or a restored one, answers"
-    if seen is not None and (found.seen is None or found.seen < seen):
+    heard = found.seen or found.removed
+    if seen is not None and (heard is None or heard < seen):
         return f"it does not know this host's heartbeat of {seen:%H:%M:%S} UTC"
     return ""

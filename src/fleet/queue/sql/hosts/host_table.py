@@ -14,8 +14,11 @@ from fleet.schemas import Decline, Host, HostState
 from fleet.schemas.hosts.host import SILENT
 
 FILE = "hosts.sql"
-#: Another machine with the same id is refused while the first was seen within so long.
+#: Another machine with the same id is refused while the first was seen within so long, or within a
+#: lease: what it holds would be taken for the other's.
 ALIVE = timedelta(seconds=90)
+#: In `meta`, before the id of a host: when a person removed it.
+_REMOVED = "removed "
 
 
 class HostWork(Struct, frozen=True, kw_only=True):
@@ -27,17 +30,17 @@ class HostWork(Struct, frozen=True, kw_only=True):
     lease_until: datetime
 
 
-def register(queue: SqlQueue, host: Host, *, machine: str) -> HostState:
-    """Enter a host whose supervisor starts; returns the host's state. Raises Refused: another home
-    has its id.
-    """
+def register(
+    queue: SqlQueue, host: Host, *, machine: str, lease: timedelta = timedelta(0)
+) -> HostState:
+    """Enter a host whose supervisor starts; its state. Raises Refused: another home has its id."""
     with queue.db.writing():
         now = queue.db.now()
         values = _values(host) | {
             "machine": machine,
             "version": host.version,
             "now": to_micros(now),
-            "long_ago": to_micros(now - ALIVE),
+            "long_ago": to_micros(now - max(ALIVE, lease)),
         }
         sql = queue.more(FILE)
         found = queue.db.rows(sql["register_host"], values)
@@ -73,9 +76,9 @@ def beat(queue: SqlQueue, host: Host) -> HostState | None:
     return state
 
 
-def leave(queue: SqlQueue, host: Host) -> None:
+def leave(queue: SqlQueue, host: Host, *, lease: timedelta = timedelta(0)) -> None:
     """A host's supervisor has ended in order."""
-    long_ago = to_micros(queue.db.now() - ALIVE)
+    long_ago = to_micros(queue.db.now() - max(ALIVE, lease))
     values = {"id": host.id, "incarnation": host.incarnation, "long_ago": long_ago}
     queue.db.rows(queue.more(FILE)["leave"], values)
 
@@ -143,6 +146,9 @@ def remove(queue: SqlQueue, host: Host) -> None:
             )
         queue.db.rows(queue.more(FILE)["delete_host"], {"id": host.id})
         queue.db.rows(queue.more(FILE)["forget_declines"], {"id": host.id})
+        # A host that speaks again would else take the server for one that never heard of it.
+        removed = {"key": f"{_REMOVED}{host.id}", "value": str(to_micros(now))}
+        queue.db.rows(queue.sql["set_meta"], removed)
 
 
 def ask_again(queue: SqlQueue, host_id: str) -> None:

@@ -26,8 +26,9 @@ class ServerNow(Struct, frozen=True, kw_only=True):
     noted: str
     #: Before this moment no host claims.
     claims_from: datetime | None
-    #: When it heard of this host last.
+    #: When it heard of this host last, and when a person removed the host.
     seen: datetime | None
+    removed: datetime | None = None
 
 
 def connection_number(queue: SqlQueue) -> int:
@@ -38,12 +39,13 @@ def connection_number(queue: SqlQueue) -> int:
 def server_now(queue: SqlQueue, host_id: str) -> ServerNow:
     """What the server says about the server and about a host."""
     row = queue.db.rows(queue.more(FILE)["server_now"], {"id": host_id})[0]
-    stamp, noted, claims_from, seen = row
+    stamp, noted, claims_from, seen, removed = row
     return ServerNow(
         stamp=stamp or noted or "",
         noted=noted or "",
         claims_from=None if claims_from is None else moment(int(claims_from)),
         seen=None if seen is None else moment(seen),
+        removed=None if removed is None else moment(int(removed)),
     )
 
 

@@ -88,7 +88,8 @@ SELECT CASE WHEN NOT pg_is_in_recovery() THEN concat_ws('/',
            left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), 'tasks'::regclass::oid) END,
        (SELECT value FROM meta WHERE key = 'server'),
        (SELECT value FROM meta WHERE key = 'claims_from'),
-       (SELECT seen_at FROM hosts WHERE id = :id)
+       (SELECT seen_at FROM hosts WHERE id = :id),
+       (SELECT value FROM meta WHERE key = 'removed ' || :id)
 
 -- name: share_news
 INSERT INTO shared_states (kind, name, value, updated_at) VALUES (:kind, :name, :value, :now)
