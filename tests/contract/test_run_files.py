@@ -73,6 +73,28 @@ def test_under_a_lost_lease_nothing_is_stored(queue, lease):
     assert files.stored(lease.task.id) == []
 
 
+def test_under_a_lost_lease_nothing_is_dropped(queue, lease, postgres_dsn, monkeypatch):
+    """A host that slept between two statements drops nothing of its successor's file."""
+    files, data = RunFiles(queue), noise(2 * PART)
+    rows = queue.db.rows
+
+    def late_rows(sql, values=None):
+        if sql.startswith("DELETE FROM run_files") and not lost:
+            with closing(open_postgres(postgres_dsn)) as other:
+                other.db.rows("UPDATE tasks SET lease_until = 0 WHERE id = :id", {"id": task_id})
+                (theirs,) = other.claim("beta", ttl=TTL)
+                lost.append(theirs)
+                stored = [("artifacts/one", [data]), ("artifacts/two", [b"2"])]
+                assert RunFiles(other).replace_task_files(theirs, stored) is None
+        return rows(sql, values)
+
+    lost, task_id = [], lease.task.id
+    monkeypatch.setattr(queue.db, "rows", late_rows)
+    files.replace_task_files(lease, [("artifacts/one", [b"1"])])
+    assert files.read(task_id, 0, "artifacts/one") == data
+    assert files.read(task_id, 0, "artifacts/two") == b"2"
+
+
 def test_a_run_without_its_list_was_not_sent_to_its_end(queue, lease):
     """The list comes last: another host does not take half a run for a whole one."""
 

@@ -118,7 +118,7 @@ class Dispatcher:
                 settle(self.state, assignment, released(why, not_before=again))
 
         assignment.stage = Arriving()
-        self.state.pool.submit(partial(travel.arrive, assignment.lease.task), arrived)
+        self.state.pool.submit(partial(travel.arrive, assignment.lease), arrived)
 
     def _is_whole(self, assignment: Assignment, task_dir: Path) -> bool:
         """The task's directories are none but fleet's; else the task is given up."""
@@ -168,6 +168,7 @@ class Dispatcher:
                 run.run.check_directories()
                 if messages.stamp(run.run.task_dir) != run.memory.messages_stamp:
                     self.follower.spools.post(run.run)
+                    self._keep_messages(assignment)
                 note_messages(run, self.state.log, self.state.now())
                 run.publish(assignment.doing)
             except FleetError as error:
@@ -175,6 +176,11 @@ class Dispatcher:
             except OSError as error:
                 why = _told(error, run.run)
                 self._say_of_disk(f"{run.task_id}: {why}", run.run.task_dir)
+
+    def _keep_messages(self, assignment: Assignment) -> None:
+        """Have the other hosts know what the task's agent was told, if there are any."""
+        if self.state.travel is not None:
+            self.state.travel.keep_messages(assignment.lease, self.state.queue.thread)
 
     def _say_of_disk(self, text: str, task_dir: Path) -> None:
         """Tell of a disk that takes nothing: once a minute, whatever the number of runs."""
@@ -207,6 +213,8 @@ class Dispatcher:
         say = self.state.log.say
         if is_message(request):
             hand_on(self.state.home, request)
+            if (in_hand := self.state.assignments.get(task_id)) is not None:
+                self._keep_messages(in_hand)
             say("telling", f"{task_id}: a message of {by} came")
         elif request.wish == "answer":
             say("answered", f"{task_id}: {self._answer(request, by)}")

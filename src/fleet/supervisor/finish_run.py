@@ -129,6 +129,10 @@ def send_and_settle(
     def sent(taken: Decision | None) -> None:
         if state.assignments.get(lease.task.id) is not assignment:
             return
+        if taken is not None and assignment.lease.fence != lease.fence:
+            # Its lease ran out, and this host has claimed it again: nothing was stored under that.
+            send_and_settle(state, assignment, ending, run, evidence)
+            return
         if taken is not None:
             settle(state, assignment, taken, run.task_dir, ended=ended)
             return

@@ -79,8 +79,14 @@ def files_of_task(task_dir: Path) -> Iterator[File]:
     for name in (landing_json.FILE, *OF_TASK):
         if os.path.lexists(task_dir / name):
             yield name, _read(task_dir / name)
-    for folder in (messages.FOLDER, LATER, ARTIFACTS):
+    yield from messages_of_task(task_dir)
+    for folder in (LATER, ARTIFACTS):
         yield from _below(task_dir, folder)
+
+
+def messages_of_task(task_dir: Path) -> Iterator[File]:
+    """What people told the agents of the task."""
+    return _below(task_dir, messages.FOLDER)
 
 
 def sent_so_far(task_dir: Path) -> SentSoFar:

@@ -9,6 +9,7 @@ execute (command line, login, policy) is never taken from there.
 import hashlib
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -80,7 +81,15 @@ def _take_over(shared: SharedQueue, home: Home, task_id: str, me: str) -> tuple[
     wanted = {each.path for each in stored if each.run == OF_TASK}
     if not _may_live(home.task(task_id)):
         _take_task_files(shared, home, task_id, wanted, me)
+        if wanted and not _is_unsent(home.task(task_id), numbers):
+            _remove_others(home.task(task_id), wanted)
     return tuple(taken)
+
+
+def _is_unsent(task_dir: Path, sent: Sequence[int]) -> bool:
+    """The latest run is this host's, and the queue does not know what it left."""
+    run = latest_run(task_dir)
+    return run is not None and not run.host and run.number not in sent
 
 
 def _may_live(task_dir: Path) -> bool:
@@ -199,8 +208,6 @@ def _take_task_files(
 ) -> None:
     """Bring the task's own files from the queue; artifacts that the queue lacks are removed."""
     task_dir = home.task(task_id)
-    if not wanted:
-        return
     for path in sorted(wanted):
         place = _place(task_dir, path)
         data = shared.files.read(task_id, OF_TASK, path)
@@ -215,6 +222,10 @@ def _take_task_files(
         if path in SEALED_OF_TASK:
             seals.seal(task_dir, seals.OF_TASK, {path: data})
         write_atomically(place, data, durable=False)
+
+
+def _remove_others(task_dir: Path, wanted: set[str]) -> None:
+    """Remove the messages and artifacts that the queue lacks: a run elsewhere removed them."""
     for folder in _FOLDERS:
         for parent, _, names in os.walk(task_dir / folder):
             for name in names:

@@ -241,6 +241,9 @@ def test_artifacts_are_as_the_queue_has_them_unless_a_run_lives_here(home, sent,
     mine = latest_run(home.task(TASK))
     outcome_history.write_ending(mine, an_ending(Failed(reason="unknown", detail="x")))
     take()
+    assert (folder / "old").exists(), "the queue does not know the run that left it"
+    sent.add(1, host="me")
+    take()
     assert [each.name for each in folder.iterdir()] == ["new"]
 
 

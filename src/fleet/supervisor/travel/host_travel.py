@@ -29,9 +29,10 @@ from fleet.runs.run_directory import Run
 from fleet.schemas import BLOCKING, Closed, Lease, Request, Settings, Task, bears_out
 from fleet.schemas.decision import Decision, blocked
 from fleet.schemas.hosts.code_origin import CodeOrigin
+from fleet.supervisor.queue_io.queue_thread import QueueThread
 from fleet.supervisor.travel.live_sender import LiveSender
 from fleet.supervisor.worker_pool import WorkerPool
-from fleet.travel.pack_run import files_of_run, files_of_task, note_sent
+from fleet.travel.pack_run import files_of_run, files_of_task, messages_of_task, note_sent
 from fleet.travel.send_later import send_later
 from fleet.travel.send_work import send_work, words_of
 from fleet.travel.shared_queue import SharedQueue
@@ -109,23 +110,34 @@ class HostTravel:
             return task_ids  # the same again changes nothing that was done
         return ()
 
-    def arrive(self, task: Task) -> Arrived:
-        """Bring the files of the task's runs on other hosts, and messages that wait
-        for the task.
-        """
+    def arrive(self, lease: Lease) -> Arrived:
+        """Bring the files of the task's runs on other hosts, and messages that wait for it."""
+        task = lease.task
         try:
             with self._shared() as shared:
                 if why := self._bound(shared, task):
                     return Arrived(bound=why)
                 taken = take_over(shared, self._home, task.id, me=self.me)
                 take_sent_back(shared, self._home, task)
-                self._take_messages(shared, task)
+                self._take_messages(shared, lease)
         except (FleetError, OSError) as error:
             return Arrived(trouble=str(error))
         if taken:
             runs = ", ".join(map(str, taken))
             self.told.append((task.id, f"goes on after run {runs}, which another host made"))
         return Arrived()
+
+    def keep_messages(self, lease: Lease, thread: QueueThread) -> None:
+        """Have the queue know what people told a task's agents by now: should this host be lost,
+        the next one goes on with that. In the loop's thread.
+        """
+        folder = self._home.task(lease.task.id)
+
+        def keep(queue: Queue) -> LeaseLost | None:
+            files = SharedQueue(queue, self._config).files
+            return files.add_task_files(lease, messages_of_task(folder))
+
+        thread.call(keep, lambda _: None)
 
     def send(
         self,
@@ -211,12 +223,20 @@ class HostTravel:
             " (land_to = push lets it run anywhere)"
         )
 
-    def _take_messages(self, shared: SharedQueue, task: Task) -> None:
-        """Messages of people on other hosts wait in the queue until a host has the task in hand."""
-        for request in shared.queue.requests():
-            if request.task_id == task.id and is_message(request):
-                hand_on(self._home, request)
-                shared.queue.answered(request)
+    def _take_messages(self, shared: SharedQueue, lease: Lease) -> None:
+        """Messages of people on other hosts wait in the queue until a host has the task in hand.
+        What they say stays there: this host may be lost.
+        """
+        task_id = lease.task.id
+        all_ = [each for each in shared.queue.requests() if each.task_id == task_id]
+        told = [request for request in all_ if is_message(request)]
+        for request in told:
+            hand_on(self._home, request)
+        kept = messages_of_task(self._home.task(task_id)) if told else ()
+        if shared.files.add_task_files(lease, kept) is not None:
+            return  # the lease is lost: the next host takes them
+        for request in told:
+            shared.queue.answered(request)
 
     @contextmanager
     def _shared(self) -> Generator[SharedQueue]:

@@ -4,8 +4,12 @@
 EXISTS (SELECT 1 FROM tasks
         WHERE id = :task_id AND lease_owner = :owner AND fence = CAST(:fence AS BIGINT))
 
+-- name: is_settled
+EXISTS (SELECT 1 FROM tasks
+        WHERE id = :task_id AND lease_owner IS NULL AND fence = CAST(:fence AS BIGINT))
+
 -- name: put_leased
--- Of a lost lease nothing is stored.
+-- Of a lost lease nothing is stored, and nothing is dropped.
 INSERT INTO run_files (task_id, run, path, part, size, bytes)
 SELECT :task_id, CAST(:run AS BIGINT), :path, CAST(:part AS BIGINT), CAST(:size AS BIGINT),
        :bytes
@@ -18,17 +22,17 @@ RETURNING part
 INSERT INTO run_files (task_id, run, path, part, size, bytes)
 SELECT :task_id, CAST(:run AS BIGINT), :path, CAST(:part AS BIGINT), CAST(:size AS BIGINT),
        :bytes
-WHERE EXISTS (SELECT 1 FROM tasks
-              WHERE id = :task_id AND lease_owner IS NULL AND fence = CAST(:fence AS BIGINT))
+WHERE {is_settled}
 ON CONFLICT (task_id, run, path, part) DO UPDATE SET size = excluded.size, bytes = excluded.bytes
 RETURNING part
 
--- name: drop_parts
+-- name: drop_leased
 DELETE FROM run_files
-WHERE task_id = :task_id AND run = :run AND path = :path AND part >= :part
+WHERE task_id = :task_id AND run = :run AND path = :path AND part >= :part AND {is_leased}
 
--- name: drop_file
-DELETE FROM run_files WHERE task_id = :task_id AND run = :run AND path = :path
+-- name: drop_settled
+DELETE FROM run_files
+WHERE task_id = :task_id AND run = :run AND path = :path AND part >= :part AND {is_settled}
 
 -- name: stored_files
 SELECT run, path, CAST(sum(size) AS BIGINT), count(*) FROM run_files WHERE task_id = :task_id

@@ -93,16 +93,30 @@ class RunFiles:
         self, lease: Lease, files: Iterable[tuple[str, Iterable[bytes]]]
     ) -> LeaseLost | None:
         """Store the task's own files; other files of the task go."""
+        kept = self._add_task_files(lease, files)
+        if kept is None:
+            return _lost(lease)
+        for each in self.stored(lease.task.id):
+            if each.run == OF_TASK and each.path not in kept:
+                self._drop(_Fenced(lease), OF_TASK, each.path, 0)
+        return None
+
+    def add_task_files(
+        self, lease: Lease, files: Iterable[tuple[str, Iterable[bytes]]]
+    ) -> LeaseLost | None:
+        """Store some files of the task itself beside those that are there."""
+        return _lost(lease) if self._add_task_files(lease, files) is None else None
+
+    def _add_task_files(
+        self, lease: Lease, files: Iterable[tuple[str, Iterable[bytes]]]
+    ) -> set[str] | None:
+        """The paths that were stored; None: the lease is lost."""
         kept: set[str] = set()
         for path, chunks in files:
             kept.add(path)
             if self._put(_Fenced(lease), OF_TASK, path, chunks, self._most) is None:
-                return _lost(lease)
-        for each in self.stored(lease.task.id):
-            if each.run == OF_TASK and each.path not in kept:
-                values = {"task_id": lease.task.id, "run": OF_TASK, "path": each.path}
-                self._queue.db.rows(self._sql["drop_file"], values)
-        return None
+                return None
+        return kept
 
     def put_task_file(self, task_id: str, fence: int, path: str, data: bytes) -> bool:
         """Store one file of a task that no host has in hand; False: a host has the task by now."""
@@ -167,13 +181,17 @@ class RunFiles:
             values = key.values | {
                 "run": run, "path": path, "part": number, "size": len(part), "bytes": packed,
             }  # fmt: skip
-            if not self._queue.db.rows(self._sql[key.statement], values):
+            if not self._queue.db.rows(self._sql[key.put], values):
                 return None
             digest.update(part)
             size, took, number = size + len(part), took + len(packed or b""), number + 1
-        values = {"task_id": key.task_id, "run": run, "path": path, "part": number}
-        self._queue.db.rows(self._sql["drop_parts"], values)
+        self._drop(key, run, path, number)
         return SentFile(path=path, size=size, sha256=digest.hexdigest(), cut=cut), took
+
+    def _drop(self, key: "_Fenced | _Settled", run: int, path: str, part: int) -> None:
+        """Drop the parts of a file from one on."""
+        values = key.values | {"run": run, "path": path, "part": part}
+        self._queue.db.rows(self._sql[key.drop], values)
 
     def _put_outside(self, task_id: str, run: int, path: str, part: int, packed: bytes) -> bool:
         """Write a part into the directory that the hosts share; False: there is none, or the
@@ -206,7 +224,7 @@ class RunFiles:
 class _Fenced:
     """Stores under a lease, and nothing once the lease is lost."""
 
-    statement = "put_leased"
+    put, drop = "put_leased", "drop_leased"
 
     def __init__(self, lease: Lease) -> None:
         self.task_id = lease.task.id
@@ -218,7 +236,7 @@ class _Fenced:
 class _Settled:
     """Stores while no host has the task in hand."""
 
-    statement = "put_settled"
+    put, drop = "put_settled", "drop_settled"
 
     def __init__(self, task_id: str, fence: int) -> None:
         self.task_id = task_id
