@@ -10,6 +10,8 @@ from fleet.config import Config
 from fleet.home import Home, make_home, messages
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.postgres import open_postgres
+from fleet.runs.questions import questions_file
+from fleet.runs.questions.questions_file import add_block
 from fleet.supervisor.travel.host_travel import HostTravel
 from tests.builders import NOW
 
@@ -64,11 +66,17 @@ def test_a_message_to_a_living_run_of_a_lost_host_is_told_by_the_next(queue, hos
     assert not travel.arrive(lease).trouble
     messages.add(home.task(task_id), "stop at once", by="ada", at=NOW)
     calls = []
-    travel.keep_messages(lease, SimpleNamespace(call=lambda do, then: calls.append(do)))
-    assert calls[0](queue) is None
+    thread = SimpleNamespace(call=lambda do, then: calls.append(do))
+    travel.keep_words(lease, thread)
+    add_block(home.task(task_id), "## A: now\n\nthe old one\n")
+    for _ in range(2):
+        travel.keep_words(lease, thread)
+    assert len(calls) == 2, "once for each word"
+    assert [call(queue) for call in calls] == [None, None]
     other, their_travel = host("beta")
     assert not their_travel.arrive(claim(queue, "beta")).trouble
     assert told(other, task_id) == ["stop at once"]
+    assert "the old one" in questions_file.read(other.task(task_id))
     assert calls[0](queue) is not None, "under a lost lease nothing is kept"
 
 

@@ -25,7 +25,7 @@ from fleet.errors import (
 from fleet.queue.protocol import Draft, Filter, LeaseLost
 from fleet.queue.sql import migrate
 from fleet.queue.sql.edit_task import close
-from fleet.queue.sql.postgres import database, open_postgres
+from fleet.queue.sql.postgres import connection, database, open_postgres
 from fleet.queue.sql.postgres.connection import ServerClock, steady
 from fleet.schemas import Blocked, Closed, Released
 from tests.contract.earlier_queue import add_as_before
@@ -430,6 +430,25 @@ class TestTime:
         assert not clock.stale
         there = datetime(2001, 9, 9, 1, 46, 40, tzinfo=UTC)
         assert timedelta(0) <= clock.now() - there < timedelta(seconds=10)
+
+    def test_a_machine_that_slept_over_the_answer_asks_again(self, queue, monkeypatch):
+        """The answer would lie half of its sleep in the past, and so would its leases."""
+        real, slept = connection.steady, [0.0]
+        monkeypatch.setattr(connection, "steady", lambda: real() + slept[0])
+        monkeypatch.setattr(database, "steady", lambda: real() + slept[0])
+        rows = queue.db.rows
+
+        def late_rows(sql, values=None):
+            found = rows(sql, values)
+            slept[0] += 3600 if not slept[0] else 0
+            return found
+
+        queue.db._server_clock = ServerClock()
+        monkeypatch.setattr(queue.db, "_clock", None)
+        monkeypatch.setattr(queue.db, "rows", late_rows)
+        found = queue.db.now()
+        assert slept == [3600]
+        assert abs(found - datetime.now(UTC)) < timedelta(minutes=10)
 
 
 class TestIdentity:

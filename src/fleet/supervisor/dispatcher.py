@@ -168,8 +168,8 @@ class Dispatcher:
                 run.run.check_directories()
                 if messages.stamp(run.run.task_dir) != run.memory.messages_stamp:
                     self.follower.spools.post(run.run)
-                    self._keep_messages(assignment)
                 note_messages(run, self.state.log, self.state.now())
+                self._keep_words(assignment)
                 run.publish(assignment.doing)
             except FleetError as error:
                 give_up(self.state, assignment, error)
@@ -177,10 +177,10 @@ class Dispatcher:
                 why = _told(error, run.run)
                 self._say_of_disk(f"{run.task_id}: {why}", run.run.task_dir)
 
-    def _keep_messages(self, assignment: Assignment) -> None:
-        """Have the other hosts know what the task's agent was told, if there are any."""
+    def _keep_words(self, assignment: Assignment) -> None:
+        """Have the other hosts know what people said to the task's agent, if there are any."""
         if self.state.travel is not None:
-            self.state.travel.keep_messages(assignment.lease, self.state.queue.thread)
+            self.state.travel.keep_words(assignment.lease, self.state.queue.thread)
 
     def _say_of_disk(self, text: str, task_dir: Path) -> None:
         """Tell of a disk that takes nothing: once a minute, whatever the number of runs."""
@@ -214,7 +214,7 @@ class Dispatcher:
         if is_message(request):
             hand_on(self.state.home, request)
             if (in_hand := self.state.assignments.get(task_id)) is not None:
-                self._keep_messages(in_hand)
+                self._keep_words(in_hand)
             say("telling", f"{task_id}: a message of {by} came")
         elif request.wish == "answer":
             say("answered", f"{task_id}: {self._answer(request, by)}")

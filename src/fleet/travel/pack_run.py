@@ -6,6 +6,7 @@ is cut first. What an agent wrote is read with care: no link is followed.
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from fleet.forge import pull_request_json
 from fleet.git.run_baseline import DIFF
 from fleet.home import clone_record, landing_json, messages
 from fleet.runs import agent_claim, event_log, outcome_history, receipt_json, stop_reason
-from fleet.runs.questions import asked_json
+from fleet.runs.questions import asked_json, questions_file
 from fleet.runs.run_directory import RUN_JSON, Run
 
 LOG = "log.jsonl"
@@ -42,6 +43,9 @@ _OF_RUN = (*SEALED, "started", "exit.json", DIFF)
 _OUTPUT = ("prompt.md", "stderr", "stdout")
 #: Artifacts of an agent that travel: so many files, and so many bytes of each and of all.
 _MOST_FILES, _LARGEST_FILE, _MOST_BYTES = 500, 4 << 20, 16 << 20
+#: Questions and answers of a living run travel up to this size: its agent may write them anew each
+#: second.
+_LARGEST_ASKED = 256 << 10
 _CHUNK = 1 << 20
 _SENT = ".sent"
 
@@ -79,14 +83,25 @@ def files_of_task(task_dir: Path) -> Iterator[File]:
     for name in (landing_json.FILE, *OF_TASK):
         if os.path.lexists(task_dir / name):
             yield name, _read(task_dir / name)
-    yield from messages_of_task(task_dir)
-    for folder in (LATER, ARTIFACTS):
+    for folder in (messages.FOLDER, LATER, ARTIFACTS):
         yield from _below(task_dir, folder)
 
 
-def messages_of_task(task_dir: Path) -> Iterator[File]:
-    """What people told the agents of the task."""
-    return _below(task_dir, messages.FOLDER)
+def words_of_people(task_dir: Path) -> Iterator[File]:
+    """What people told the agents of the task, and answered them."""
+    yield from _below(task_dir, messages.FOLDER)
+    with suppress(InvalidTask):  # too large, or no file
+        if (asked := read_bounded(task_dir / questions_file.FILE, _LARGEST_ASKED)) is not None:
+            yield str(questions_file.FILE), [asked]
+
+
+def words_stamp(task_dir: Path) -> tuple[int, int]:
+    """Values that change with what people told the agents, and with questions and answers."""
+    try:
+        asked = os.lstat(task_dir / questions_file.FILE).st_mtime_ns
+    except OSError:
+        asked = 0
+    return messages.stamp(task_dir), asked
 
 
 def sent_so_far(task_dir: Path) -> SentSoFar:

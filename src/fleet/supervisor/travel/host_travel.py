@@ -32,7 +32,13 @@ from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.supervisor.queue_io.queue_thread import QueueThread
 from fleet.supervisor.travel.live_sender import LiveSender
 from fleet.supervisor.worker_pool import WorkerPool
-from fleet.travel.pack_run import files_of_run, files_of_task, messages_of_task, note_sent
+from fleet.travel.pack_run import (
+    files_of_run,
+    files_of_task,
+    note_sent,
+    words_of_people,
+    words_stamp,
+)
 from fleet.travel.send_later import send_later
 from fleet.travel.send_work import send_work, words_of
 from fleet.travel.shared_queue import SharedQueue
@@ -71,6 +77,8 @@ class HostTravel:
         #: Tasks of which other hosts do not know the last yet, and that are being told of.
         self._untold: set[str] = set()
         self._telling: set[str] = set()
+        #: What was kept last of people's words on each task: the lease's fence, and stamps.
+        self._kept: dict[str, tuple[int, ...]] = {}
         #: Sends lines to people who watch a run from another host.
         self.live = LiveSender(config, open_queue, living)
 
@@ -127,15 +135,19 @@ class HostTravel:
             self.told.append((task.id, f"goes on after run {runs}, which another host made"))
         return Arrived()
 
-    def keep_messages(self, lease: Lease, thread: QueueThread) -> None:
-        """Have the queue know what people told a task's agents by now: should this host be lost,
-        the next one goes on with that. In the loop's thread.
+    def keep_words(self, lease: Lease, thread: QueueThread) -> None:
+        """Have the queue know what people told and answered a task's agent by now: should this host
+        be lost, the next one goes on with that. In the loop's thread.
         """
         folder = self._home.task(lease.task.id)
+        stamp = (lease.fence, *words_stamp(folder))
+        if self._kept.get(lease.task.id, (lease.fence, 0, 0)) == stamp:
+            return
+        self._kept[lease.task.id] = stamp
 
         def keep(queue: Queue) -> LeaseLost | None:
             files = SharedQueue(queue, self._config).files
-            return files.add_task_files(lease, messages_of_task(folder))
+            return files.add_task_files(lease, words_of_people(folder))
 
         thread.call(keep, lambda _: None)
 
@@ -232,7 +244,7 @@ class HostTravel:
         told = [request for request in all_ if is_message(request)]
         for request in told:
             hand_on(self._home, request)
-        kept = messages_of_task(self._home.task(task_id)) if told else ()
+        kept = words_of_people(self._home.task(task_id)) if told else ()
         if shared.files.add_task_files(lease, kept) is not None:
             return  # the lease is lost: the next host takes them
         for request in told:

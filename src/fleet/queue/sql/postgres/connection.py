@@ -20,6 +20,9 @@ _DEFAULTS: dict[str, str | int] = {
 
 #: Clocks drift apart, so the server's is looked at again after this long.
 MEASURE_AGAIN = timedelta(minutes=10)
+#: An answer that took longer, in seconds, tells too little of the server's time: this machine may
+#: have slept over it.
+_TOO_LONG = 4.0
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: A clock that goes on while a laptop sleeps: otherwise its leases would look younger to us than
@@ -112,18 +115,23 @@ class ServerClock:
 
     def __init__(self) -> None:
         self._server = _EPOCH
-        self._measured = -MEASURE_AGAIN.total_seconds()
+        self._measured = 0.0
+        #: When it is measured again.
+        self._again_at = 0.0
 
     def set(self, micros: int, before: float) -> None:
         """The server said `micros`, asked at `before`; the answer was made about
         half way to now.
         """
-        self._measured = (before + steady()) / 2
+        after = steady()
+        self._measured = (before + after) / 2
         self._server = _EPOCH + timedelta(microseconds=micros)
+        lasts = MEASURE_AGAIN.total_seconds() if after - before < _TOO_LONG else 0.0
+        self._again_at = self._measured + lasts
 
     @property
     def stale(self) -> bool:
-        return steady() - self._measured > MEASURE_AGAIN.total_seconds()
+        return steady() > self._again_at
 
     def now(self) -> datetime:
         return self._server + timedelta(seconds=steady() - self._measured)
