@@ -126,7 +126,9 @@ class LandingDesk:
             return
         unchecked = "" if landing.landed.checks else ", unchecked"
         where = f"landed on {landing.into} as {landing.landed.commit[:12]}{unchecked}"
-        if task.status != "closed":
+        if task.status == "closed":  # by an earlier lander, which may not have come to the rest
+            self.closed.append(task.id)
+        else:
             try:
                 self._queue.close_task(task, by=self.by, reason=f"{landing.reason} [{where}]")
             except (NotFound, Refused) as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fleet.errors import FleetError
+from fleet.errors import FleetError, WriteBrokeOff
 from fleet.git import repository
 from fleet.home import landing_json
 from fleet.home.landing_json import LandedWork
@@ -19,6 +19,7 @@ from fleet.landing.train_store import Member, Train, TrainPlace
 from fleet.landing.waiting_work import survey, target_key
 from fleet.processes import keeper_client
 from fleet.queue.protocol import Draft
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.runs.run_directory import RunSpec, new_run
 from tests.conftest import need
 from tests.landings import LandHome
@@ -64,6 +65,25 @@ def test_what_a_run_verified_lands_without_being_verified_again(place):
     )
     assert (place.repo.root / "part-1").read_text() == "one\n", "the clean checkout has followed"
     assert place.repo.git("status", "--porcelain") == ""
+
+
+def test_a_close_whose_answer_was_lost_is_told_by_the_next_lander(place, monkeypatch):
+    """The clone of a closed task goes, and its epic is closed: the loop has to hear of it."""
+    task = place.verified("Add one", part_1="one\n")
+    close = SqlQueue.close_task
+
+    def breaks_off(*args, **more):
+        close(*args, **more)
+        raise WriteBrokeOff("the connection broke during a write")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqlQueue, "close_task", breaks_off)
+        reports = place.land(trains=1)
+    assert (place.status(task), place.state(task)) == ("closed", "landed")
+    assert [report.closed for report in reports] == [()]
+    (report,) = place.land()
+    assert report.closed == (task,)
+    assert place.land() == []
 
 
 def test_a_batch_is_verified_once_and_its_last_value_is_the_only_one(place, tmp_path):
