@@ -20,7 +20,7 @@ from fleet.git.clone.scratch_git_dir import write_git_dir
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.mirror.result_refs import fetched_ref
 from fleet.git.refs import commit_of
-from fleet.git.remote.remote_git import RemoteGit, RemoteSilent, why_failed
+from fleet.git.remote.remote_git import QUESTION, RemoteGit, RemoteSilent, why_failed
 from fleet.git.remote.trusted_remotes import is_trusted_address
 from fleet.git.remote.upstream import without_password
 from fleet.git.repository import Repository
@@ -33,7 +33,10 @@ _LIMIT = 60.0
 _LOCK = "fetch.lock"
 _REMOTE = '[remote "origin"]\n\turl = "{url}"\n\tfetch = +refs/heads/*:refs/heads/*\n'
 #: Branches and tags as they are there. Branches of fleet's own tasks are this host's.
-_REFSPECS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "^refs/heads/fleet/*")
+_OWN = "refs/heads/fleet/"
+_REFSPECS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", f"^{_OWN}*")
+#: What git says of a branch whose name is a part of another's.
+_IN_THE_WAY = "cannot lock ref"
 _NO_SPACE = "No space left on device"
 
 
@@ -101,6 +104,8 @@ def _fetch(repo: Repository, url: str, task_id: str, patience: float, lock: int)
     ask = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--force")
     specs = (*_REFSPECS, f"+{fetched_ref(task_id, '*', there=True)}:{fetched_ref(task_id, '*')}")
     done = remote.ask(*ask, url, *specs, at_most=patience, stdin=lock)
+    if isinstance(done, Exited) and _IN_THE_WAY in done.err and _clear_way(repo, remote, url):
+        done = remote.ask(*ask, url, *specs, at_most=patience, stdin=lock)
     if isinstance(done, Exited) and not done.code:
         return ""
     _clear(repo)
@@ -111,6 +116,30 @@ def _clear(repo: Repository) -> None:
     """Delete what a git that was killed had fetched: git begins anew, and the disk may fill."""
     for left in Path(repo.common_dir, "objects").glob("*/tmp_*"):
         left.unlink(missing_ok=True)
+
+
+def _clear_way(repo: Repository, remote: RemoteGit, url: str) -> bool:
+    """Forget branches that the remote has no longer, and that keep new ones from coming: while `a`
+    is there, git cannot make `a/b`. False: there is none.
+    """
+    done = remote.ask("ls-remote", "--quiet", "--heads", url, at_most=QUESTION)
+    if isinstance(done, RemoteSilent) or done.code:
+        return False
+    there = {line.partition("\t")[2] for line in done.text.splitlines()}
+    above = {parent for ref in there for parent in _above(ref)}
+    git = Git(repo, time.monotonic() + _LIMIT)
+    known = git.ask("for-each-ref", "--format=%(refname)", "refs/heads/").decode().split()
+    gone = [ref for ref in known if ref not in there and not ref.startswith(_OWN)]
+    in_the_way = [ref for ref in gone if ref in above or there.intersection(_above(ref))]
+    for ref in in_the_way:
+        git.ask("update-ref", "--no-deref", "-d", ref)
+    return bool(in_the_way)
+
+
+def _above(ref: str) -> list[str]:
+    """The names that a ref could not bear if this one is there."""
+    parts = ref.split("/")
+    return ["/".join(parts[:count]) for count in range(3, len(parts))]
 
 
 def _make(place: Path, url: str) -> None:

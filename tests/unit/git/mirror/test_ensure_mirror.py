@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from fleet.files.file_lock import locked
 from fleet.git.mirror.ensure_mirror import Unreached
 from fleet.git.repository import Repository
@@ -35,6 +37,22 @@ def test_a_mirror_follows_its_repository(elsewhere):
     elsewhere.ensure()
     assert elsewhere.mirror().git("rev-parse", "main") == second
     assert elsewhere.mirror().git("for-each-ref", "refs/heads/fleet") == ""
+
+
+@pytest.mark.parametrize(("old", "new"), [("part", "part/one"), ("part/one", "part")])
+def test_a_branch_that_became_a_folder_of_branches_keeps_nothing_away(elsewhere, old, new):
+    """Or the other way round: git makes no branch whose name is a part of another's."""
+    elsewhere.project.git("push", "-q", "origin", f"main:{old}", "main:also/gone")
+    elsewhere.ensure()
+    elsewhere.mirror().git("branch", "fleet/x", "main")
+    elsewhere.project.git("push", "-q", "origin", f":{old}", ":also/gone")
+    elsewhere.project.git("push", "-q", "origin", f"main:{new}")
+    second = elsewhere.project.commit("other", c="3\n")
+    elsewhere.project.git("push", "-q", "origin", "main")
+    assert isinstance(elsewhere.ensure(), Repository)
+    branches = elsewhere.mirror().git("for-each-ref", "--format=%(refname:short)", "refs/heads")
+    assert branches.split() == ["also/gone", "fleet/x", "main", new], "no other branch goes"
+    assert elsewhere.mirror().git("rev-parse", "main") == second
 
 
 def test_what_hosts_pushed_of_the_task_comes_along_and_of_other_tasks_not(elsewhere):

@@ -48,9 +48,6 @@ SELECT f.task_id, f.run, f.path, f.size, f.bytes FROM run_files f JOIN tasks t O
 WHERE f.path IN ('receipt.json', 'outcome.json') AND f.part = 0 AND f.run > 0
   AND f.bytes IS NOT NULL AND t.updated_at >= :since
 
--- name: tasks_with_files
-SELECT DISTINCT task_id FROM run_files
-
 -- name: wish
 INSERT INTO live_wishes (task_id, until) VALUES (:task_id, :until)
 ON CONFLICT (task_id) DO UPDATE SET until = excluded.until
