@@ -7,6 +7,7 @@ import pytest
 from fleet.cli.root import fleet as run_fleet
 from fleet.cli.root import root
 from fleet.config import default_text
+from fleet.control.acts import create
 from fleet.control.acts.act_table import ACTS, carry_out, shown_acts
 from fleet.control.pause import unpause
 from fleet.errors import BadInput, NotFound, Refused
@@ -31,6 +32,21 @@ def test_a_created_task_has_its_settings_and_its_command_line(fleet, tmp_path):
     words = shlex.split(end.line)
     assert words[:4] == ["fleet", "bd", "create", "Add a parser"]
     assert {"--verify=make test", "--budget=$5", "--priority=1", "--labels=a"} <= set(words)
+
+
+def test_a_key_that_is_asked_for_twice_at_once_makes_one_task(fleet, tmp_path, monkeypatch):
+    """Both found no task, and the queue takes one: the other gets that one, and no refusal."""
+    wish = {"title": "Prune", "cwd": str(tmp_path), "key": "issue-17"}
+    first = carry_out(fleet, "create", wish, surface="test", env=ENV)
+    real, looks = create._known, []
+
+    def late(*args):
+        looks.append(args)
+        return None if len(looks) == 1 else real(*args)
+
+    monkeypatch.setattr(create, "_known", late)
+    assert carry_out(fleet, "create", wish, surface="test", env=ENV).id == first.id
+    assert len(looks) == 2
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from fleet.control import Control
 from fleet.control.acts.task_flags import Given, settings_from
 from fleet.control.acts.wishes import CreateWish
 from fleet.control.queue.place_code import PlacedCode, place_code, push_changes
-from fleet.errors import BadInput, NotFound
+from fleet.errors import BadInput, NotFound, Refused
 from fleet.home import task_json
 from fleet.home.trusted_commands import trust
 from fleet.queue import PREFIX
@@ -45,26 +45,30 @@ def create(fleet: Control, wish: CreateWish, *, env: Mapping[str, str] = os.envi
         return known
     code = placed_settings(fleet, {"cwd": (wish.cwd,), **flags})
     settings = code.settings
-    made = fleet.queue.add(
-        Draft(
-            id=task_id,
-            title=wish.title,
-            description=wish.description,
-            design=wish.design,
-            acceptance_criteria=wish.acceptance,
-            notes=wish.notes,
-            priority=wish.priority,
-            issue_type=wish.type,
-            labels=wish.labels,
-            parent=wish.parent,
-            depends_on=tuple(("blocks", each) for each in wish.depends_on),
-            blocks=wish.blocks,
-            assignee=wish.assignee,
-            owner=owner(env),
-            created_by=actor(env),
-            metadata={"fleet": msgspec.to_builtins(settings)},
-        )
+    draft = Draft(
+        id=task_id,
+        title=wish.title,
+        description=wish.description,
+        design=wish.design,
+        acceptance_criteria=wish.acceptance,
+        notes=wish.notes,
+        priority=wish.priority,
+        issue_type=wish.type,
+        labels=wish.labels,
+        parent=wish.parent,
+        depends_on=tuple(("blocks", each) for each in wish.depends_on),
+        blocks=wish.blocks,
+        assignee=wish.assignee,
+        owner=owner(env),
+        created_by=actor(env),
+        metadata={"fleet": msgspec.to_builtins(settings)},
     )
+    try:
+        made = fleet.queue.add(draft)
+    except Refused:
+        if task_id is None or (known := _known(fleet, task_id)) is None:
+            raise
+        return known  # asked for twice at once, and the other was first
     task_json.write(fleet.home, made.id, settings)
     if settings.repository is not None and settings.repository.changes:
         push_changes(fleet, made, settings)  # where that fails the task stays on this host
