@@ -87,20 +87,24 @@ def watched(fleet: Control, task: Task, path: str) -> Iterator[bytes]:
             renew_at = time.monotonic() + RENEW_EVERY.total_seconds()
         for new in shared.live.read(task.id, path, run, seen.get(run, 0)):
             run = new.run
-            if new.start == seen.get(run, 0):
+            # Lines of a long run that were sent long ago are gone: it is shown from there on.
+            if new.start == seen.get(run, new.start):
                 seen[run] = new.start + len(new.data)
                 yield new.data
         now = fleet.queue.get(task.id)
         if now.fence != task.fence or now.lease_owner != task.lease_owner:
             break
         time.sleep(_LOOK_EVERY)
-    yield from _rest(fleet, task, path, run, seen.get(run, 0))
+    # A run may be over before a line of it came.
+    yield from _rest(fleet, task.id, path, run or task.runs, seen.get(run, 0))
 
 
-def _rest(fleet: Control, task: Task, path: str, run: int, start: int) -> Iterator[bytes]:
+def _rest(fleet: Control, task_id: str, path: str, run: int, start: int) -> Iterator[bytes]:
     """What the settled run added to the file after the lines that were sent live."""
     from fleet.travel.shared_queue import SharedQueue
 
     files = SharedQueue(fleet.queue, fleet.config).files
-    if run and (data := files.read(task.id, run, path)) is not None:
-        yield data[start:]
+    for part in files.parts(task_id, run, path):
+        if rest := part[start:]:
+            yield rest
+        start = max(0, start - len(part))

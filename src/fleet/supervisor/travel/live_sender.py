@@ -31,7 +31,7 @@ class LiveSender:
         self._config, self._open, self._living = config, open_queue, living
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
-        #: How far each file of a run was sent.
+        #: How far each file of a run was sent, while it is watched.
         self._sent: dict[tuple[str, int, str], int] = {}
 
     def look(self) -> None:
@@ -74,7 +74,9 @@ class LiveSender:
             (_STDERR, run.stderr, 0),
         ):
             key = (run.task_id, run.number, path)
-            start = self._sent.get(key, 0)
+            start = self._sent.get(key)
+            if start is None:  # it may have been watched before, also by an earlier supervisor
+                start = shared.live.sent_until(run.task_id, path, run.number)
             data = _whole_lines(place, base + start)
             if data:
                 new = LiveBytes(run=run.number, start=start, data=data)

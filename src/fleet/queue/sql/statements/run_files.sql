@@ -65,6 +65,10 @@ DELETE FROM live_wishes WHERE until <= :now
 INSERT INTO live_lines (task_id, run, path, start, bytes, sent_at)
 VALUES (:task_id, :run, :path, :start, :bytes, :now) ON CONFLICT DO NOTHING
 
+-- name: sent_until
+SELECT coalesce(max(start + octet_length(bytes)), 0) FROM live_lines
+WHERE task_id = :task_id AND run = :run AND path = :path
+
 -- name: live_lines
 SELECT run, start, bytes FROM live_lines
 WHERE task_id = :task_id AND path = :path AND (run > :run OR (run = :run AND start >= :start))

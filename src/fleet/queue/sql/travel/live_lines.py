@@ -53,6 +53,11 @@ class LiveLines:
         now = to_micros(self._db.now())
         self._db.rows(self._sql["send_lines"], {**values, "bytes": new.data, "now": now})
 
+    def sent_until(self, task_id: str, path: str, run: int) -> int:
+        """How far a file of a run was sent, in bytes."""
+        values = {"task_id": task_id, "path": path, "run": run}
+        return int(self._db.rows(self._sql["sent_until"], values)[0][0])
+
     def read(self, task_id: str, path: str, run: int, start: int) -> list[LiveBytes]:
         """What was sent of a file from a byte of a run on."""
         values = {"task_id": task_id, "path": path, "run": run, "start": start}
