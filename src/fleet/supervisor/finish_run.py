@@ -130,7 +130,7 @@ def send_and_settle(
         if state.assignments.get(lease.task.id) is not assignment:
             return
         if taken is not None and assignment.lease.fence != lease.fence:
-            # Its lease ran out, and this host has claimed it again: nothing was stored under that.
+            # The lease ran out, and this host has claimed the task again: nothing was stored.
             send_and_settle(state, assignment, ending, run, evidence)
             return
         if taken is not None:
