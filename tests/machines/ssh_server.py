@@ -44,14 +44,16 @@ class SshServer:
             "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\n"
             f"ForceCommand {enter}\n"
         )
-        self._server = None
+        self._server, self._is_under = None, False
 
-    def start(self):
+    def start(self, under=()):
+        """Start the server, `under` another program if wanted."""
+        self._is_under = bool(under)
         if os.geteuid() == 0:
             os.makedirs(_ROOM, mode=0o755, exist_ok=True)  # noqa: PTH103 - sshd of root demands it
         with (self.place / "log").open("wb") as log:
             self._server = subprocess.Popen(
-                [sshd_program(), "-D", "-e", "-f", self.place / "config"],
+                [*under, sshd_program(), "-D", "-e", "-f", self.place / "config"],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )  # fmt: skip
         end = time.monotonic() + 60
@@ -79,5 +81,5 @@ class SshServer:
 
     def stop(self):
         if self._server is not None:
-            self._server.send_signal(signal.SIGTERM)
+            self._server.send_signal(signal.SIGKILL if self._is_under else signal.SIGTERM)
             self._server.wait(30)

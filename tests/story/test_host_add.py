@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import missing, need, only_slow
 from tests.machines.ssh_server import SshServer, sshd_program
+from tests.machines.user_services import missing_services, with_services
 
 
 @pytest.fixture
@@ -89,3 +90,21 @@ def test_a_machine_is_set_up_takes_part_and_is_brought_to_this_version_again(fle
     finally:
         env = {**os.environ, "FLEET_HOME": str(server.login / ".fleet")}
         subprocess.run([done["fleet"], "shutdown"], env=env, check=True, timeout=60)
+
+
+@only_slow
+@pytest.mark.timeout(600)
+def test_a_machine_with_user_services_has_the_supervisor_as_one(fleet, tmp_path):
+    """Also over an ssh session that does not name them: sshd without PAM sets no directory."""
+    if tool := missing_services():
+        missing(tool)
+    server = SshServer(tmp_path / "elsewhere")
+    server.start(with_services(server.login))
+    try:
+        server.without_programs("bd")
+        add = ("host", "add", "127.0.0.1", *server.options(), "--name", "elsewhere", "--json")
+        fleet(*add)
+        assert (server.login / ".config/systemd/user/fleet.service").exists()
+        assert "elsewhere  up" in fleet("hosts")
+    finally:
+        server.stop()

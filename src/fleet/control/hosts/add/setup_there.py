@@ -79,10 +79,7 @@ def set_up(request: Mapping[str, Any], wheels: BinaryIO) -> dict[str, Any]:
     """Install fleet, make a home on the queue, and start a supervisor if one is asked for."""
     venv = _install(request, wheels)
     home = _home(request)
-    env = {**os.environ, "FLEET_HOME": str(home), "PATH": f"{venv / 'bin'}:{_login_path()}"}
-    runtime = Path(f"/run/user/{os.getuid()}")
-    if "XDG_RUNTIME_DIR" not in env and runtime.is_dir():
-        env["XDG_RUNTIME_DIR"] = str(runtime)  # a session without PAM knows of no systemd
+    env = {**_session(), "FLEET_HOME": str(home), "PATH": f"{venv / 'bin'}:{_login_path()}"}
     fleet = str(venv / "bin" / "fleet")
     address = str(request["queue"]).encode()
     _run("home", [fleet, "init", "--queue", "-"], env, stdin=address)
@@ -202,8 +199,16 @@ def _login_path() -> str:
     ))  # fmt: skip
 
 
+def _session() -> dict[str, str]:
+    """The environment of the login; a session without PAM does not name the user's systemd."""
+    env, runtime = dict(os.environ), Path(f"/run/user/{os.getuid()}")
+    if "XDG_RUNTIME_DIR" not in env and runtime.is_dir():
+        env["XDG_RUNTIME_DIR"] = str(runtime)
+    return env
+
+
 def _keeps_services() -> bool:
-    return bool(_said("systemctl", "--user", "show-environment"))
+    return bool(_said("systemctl", "--user", "show-environment", env=_session()))
 
 
 def _said(program: str, *words: str, env: Mapping[str, str] | None = None) -> str:
