@@ -13,7 +13,7 @@ Value = str | bool | int | tuple[str, ...]
 
 #: What a switch says that is on the line and off.
 OFF = ("0", "f", "F", "false", "FALSE", "False")
-_INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
+_INTEGER = r"[+-]?[0-9]{1,40}"
 
 
 class FlagError(Exception):
@@ -152,7 +152,7 @@ def _boolean(flag: Flag, value: str) -> bool:
 
 def _integer(flag: Flag, value: str) -> int:
     why = "invalid syntax"
-    if _INTEGER.fullmatch(value):
+    if re.fullmatch(_INTEGER, value):
         if -(2**63) <= (number := int(value)) < 2**63:
             return number
         why = "value out of range"

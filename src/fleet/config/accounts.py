@@ -13,8 +13,8 @@ from fleet.schemas.account import Account
 TABLE = "accounts"
 
 _TEXT = Key("coder", "")
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = r"[a-z0-9][a-z0-9_-]{0,40}"
+_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 _SOURCES = "env:NAME, file:/PATH or keyring:SERVICE/USER"
 
 
@@ -37,7 +37,7 @@ def read(table: object, stop_at: int) -> tuple[dict[str, Account], str]:
 
 def name_problem(name: str) -> str:
     """Why this is no name for an account; empty: a good name."""
-    if _NAME.fullmatch(name):
+    if re.fullmatch(_NAME, name):
         return ""
     return f"{name!r} is no name for an account: small letters, digits, - and _"
 
@@ -93,7 +93,7 @@ def _source(value: object) -> str:
     text = value if isinstance(value, str) and value.isprintable() else ""
     kind, _, rest = text.partition(":")
     good = {
-        "env": bool(_VARIABLE.fullmatch(rest)),
+        "env": bool(re.fullmatch(_VARIABLE, rest)),
         "file": PurePath(rest).is_absolute(),
         "keyring": all(rest.partition("/")),
     }
@@ -102,7 +102,7 @@ def _source(value: object) -> str:
 
 
 def _variable(value: object) -> str:
-    good = isinstance(value, str) and _VARIABLE.fullmatch(value)
+    good = isinstance(value, str) and re.fullmatch(_VARIABLE, value)
     return "" if good else "must be the name of a variable, never a secret"
 
 

@@ -22,7 +22,7 @@ Kind = Literal[
     "text", "number", "span", "size", "dollars", "expectation", "budget", "chain", "names",
     "branch", "forge", "secret_place", "host", "labels",
 ]  # fmt: skip
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
 
 def read_names(text: str) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def read_names(text: str) -> tuple[str, ...]:
     if names == (NONE,):
         return ()
     for name in names:
-        if not _NAME.fullmatch(name):
+        if not re.fullmatch(_NAME, name):
             raise BadInput(
                 f"{name!r} is no name of a variable", hint="Write names, never values: NAME, OTHER"
             )
@@ -59,7 +59,7 @@ def read_secret_place(text: str) -> str:
     kind, _, rest = text.partition(":")
     good = {
         NONE: not rest,
-        "env": bool(_NAME.fullmatch(rest)),
+        "env": bool(re.fullmatch(_NAME, rest)),
         "file": rest.startswith("/"),
         "keyring": all(rest.partition("/")),
     }
@@ -104,6 +104,8 @@ class Key(Struct, frozen=True):
 
     def problem(self, value: object) -> str:
         """Why this value cannot be used; empty: a good value."""
+        if value == self.default and type(value) is type(self.default):
+            return ""  # as most keys of a new file: reading them compiles patterns, 1 ms in all
         if isinstance(self.default, int):
             if not isinstance(value, int) or isinstance(value, bool):
                 return f"must be a whole number, not {value!r}"

@@ -13,8 +13,8 @@ TABLE = "otel"
 #: The coders whose own telemetry `agents = true` passes on. codex sends much that is not about the
 #: task, in traces of its own, so it has to be named.
 _USUAL = ("claude",)
-_ADDRESS = re.compile(r"https?://[^\s@?#/]+(?:/[^\s@?#]*)?")
-_HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
+_ADDRESS = r"https?://[^\s@?#/]+(?:/[^\s@?#]*)?"
+_HEADER = r"[A-Za-z0-9-]{1,100}"
 
 
 class OtelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,14 +60,14 @@ def read(table: object) -> tuple[OtelSettings, str]:
 
 def _check(found: OtelSettings, *, given: bool) -> None:
     """Raise BadInput for what a type cannot say."""
-    if given and not _ADDRESS.fullmatch(found.endpoint):
+    if given and not re.fullmatch(_ADDRESS, found.endpoint):
         raise BadInput(f"endpoint is http://host:4318 or https://host, not {found.endpoint!r}")
     if found.base.endswith("/v1/traces"):
         raise BadInput("endpoint is the address before /v1/traces")
     if found.certificate and not found.certificate.startswith("/"):
         raise BadInput(f"certificate is the whole path of a file, not {found.certificate!r}")
     for name, place in found.headers.items():
-        if not _HEADER.fullmatch(name):
+        if not re.fullmatch(_HEADER, name):
             raise BadInput(f"{name!r} is no name of a header")
         try:
             read_secret_place(place)

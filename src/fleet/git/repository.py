@@ -38,8 +38,8 @@ SETTINGS = (
 SETTINGS_FOLDERS = (".claude/hooks", ".codex/hooks", ".codex/rules", ".husky", ".githooks")
 
 #: Sections of git's configuration that run nothing and that everyday commands write.
-_HARMLESS = re.compile(rb'\[(?:branch "[^"\\\[\]]*"|user)\]')
-_PLAIN = re.compile(rb"(?:[A-Za-z][A-Za-z0-9-]*[ \t]*=[^\[\]\\]*|[#;].*)?")
+_HARMLESS = rb'\[(?:branch "[^"\\\[\]]*"|user)\]'
+_PLAIN = rb"(?:[A-Za-z][A-Za-z0-9-]*[ \t]*=[^\[\]\\]*|[#;].*)?"
 
 
 class Repository(Struct, frozen=True, kw_only=True):
@@ -217,9 +217,9 @@ def guarded_config(config: bytes) -> bytes:
     for line in config.splitlines():
         text = line.strip()
         if text.startswith(b"["):
-            harmless = _HARMLESS.fullmatch(text) is not None
+            harmless = re.fullmatch(_HARMLESS, text) is not None
             if harmless:
                 continue
-        if not (harmless and _PLAIN.fullmatch(text)):
+        if not (harmless and re.fullmatch(_PLAIN, text)):
             kept.append(text)
     return b"\n".join(kept)

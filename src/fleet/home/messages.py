@@ -24,7 +24,7 @@ FOLDER = "tells"
 LONGEST = 8000
 #: How many messages and characters a prompt repeats to a fresh session.
 _MOST, _PROMPT_CAP = 20, 20_000
-_GIVEN = re.compile(r"(\d+)\.given-(\d+)")
+_GIVEN = r"(\d+)\.given-(\d+)"
 
 
 class Message(Struct, frozen=True, kw_only=True):
@@ -105,7 +105,7 @@ def read(task_dir: Path) -> list[Delivery]:
     names = _names(folder)
     given: dict[int, int] = {}
     for name in names:
-        if (found := _GIVEN.fullmatch(name)) and _started(task_dir, found[2]):
+        if (found := re.fullmatch(_GIVEN, name)) and _started(task_dir, found[2]):
             given[int(found[1])] = int(found[2])
     tells: list[Delivery] = []
     for name in sorted(names):

@@ -5,7 +5,6 @@ A file that cannot be trusted makes its task invalid and visibly so. It is never
 """
 
 import os
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -68,6 +67,8 @@ def _changed_elsewhere(home: Home, task_id: str, recorded: Settings) -> bool:
 
 
 def _mark(settings: Settings) -> bytes:
+    from hashlib import sha256  # only a shared queue has such marks: others do not pay for OpenSSL
+
     return sha256(msgspec.json.encode(settings)).hexdigest().encode()
 
 

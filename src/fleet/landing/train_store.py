@@ -7,7 +7,6 @@ candidates fail. Without it nothing is lost but time. Both are sealed, since wor
 say; of one that fleet did not write only that is believed by which nothing lands.
 """
 
-import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -125,8 +124,10 @@ class TrainPlace:
     """The directory of one branch's trains."""
 
     def __init__(self, home: Home, common_dir: str, branch: str) -> None:
+        from hashlib import sha256  # `fleet status` without a train does not pay for OpenSSL
+
         text = f"{os.path.realpath(common_dir)}\0{branch}"
-        key = hashlib.sha256(os.fsencode(text)).hexdigest()[:16]
+        key = sha256(os.fsencode(text)).hexdigest()[:16]
         self.path = home.path / FOLDER / key
 
     def make(self) -> None:

@@ -7,15 +7,18 @@ that. Elsewhere: psutil. Starts no process.
 
 import contextlib
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from fleet.runs.run_directory import ProcessId
+
+if TYPE_CHECKING:
+    import signal
 
 LINUX = sys.platform == "linux"
 #: The environment variable that every process of a run bears; its value is the run id.
@@ -164,7 +167,7 @@ def open_pidfd(pid: int) -> int | None:
         return None
 
 
-def send(who: ProcessId, number: signal.Signals) -> bool:
+def send(who: ProcessId, number: "signal.Signals") -> bool:
     """Signal this very process. False if it has ended or is another user's."""
     fd = pidfd(who)
     if fd is not None:

@@ -20,7 +20,7 @@ SOFT = 80
 
 Scope = Literal["task", "project", "day", "account"]
 
-_TOKENS = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmb]?)\s*(?:tokens?)?", re.IGNORECASE)
+_TOKENS = r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmb]?)\s*(?:tokens?)?"
 _TIMES = {"": 1, "k": 1000, "m": 1_000_000, "b": 1_000_000_000}
 
 
@@ -114,7 +114,7 @@ def read_budget(text: str) -> Budget:
         return Budget()
     if word.startswith("$"):
         return Budget(usd=dollars(word))
-    found = _TOKENS.fullmatch(word)
+    found = re.fullmatch(_TOKENS, word, flags=re.IGNORECASE)
     tokens = round(float(found[1]) * _TIMES[found[2].lower()]) if found else 0
     plain = found is not None and not found[2] and "token" not in word.lower()
     # A bare 20 may mean dollars or tokens.

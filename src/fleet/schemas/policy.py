@@ -66,8 +66,8 @@ Permissions = Literal["edit", "auto", "bypass"]
 PERMISSIONS: tuple[Permissions, ...] = get_args(Permissions)
 
 #: What git refuses anywhere in the name of a ref.
-_NOT_IN_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^@$")
-_HOST = re.compile(r"(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?(:[0-9]{1,5})?")
+_NOT_IN_BRANCH = r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^@$"
+_HOST = r"(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?(:[0-9]{1,5})?"
 
 LimitName = Literal[
     "start", "idle", "time", "turns", "tokens", "cost", "output", "memory", "processes",
@@ -249,7 +249,7 @@ def check_place(text: str, *, from_top: bool) -> str:
 def check_branch(text: str) -> str:
     """The same text, if that can be the name of a branch, or is `@`. Raises BadInput."""
     parts = text.split("/")
-    odd = _NOT_IN_BRANCH.search(text) or text.startswith("-") or text == "HEAD"
+    odd = re.search(_NOT_IN_BRANCH, text) or text.startswith("-") or text == "HEAD"
     odd = odd or any(not part or part[0] == "." or part.endswith((".", ".lock")) for part in parts)
     if text == BRANCH_OF_TASK or not odd:
         return text
@@ -277,7 +277,7 @@ def check_opened(text: str) -> str:
 
 def check_host(text: str) -> str:
     """The same text, if that names a host, or `*.` and all hosts below one. Raises BadInput."""
-    if _HOST.fullmatch(text) and len(text) <= 253:
+    if re.fullmatch(_HOST, text) and len(text) <= 253:
         return text
     raise BadInput(
         f"{text!r} is no name of a host",

@@ -12,11 +12,9 @@ from datetime import datetime
 from unicodedata import category, east_asian_width
 
 #: What is not printable and may stand in a JSON text as it is.
-_IN_JSON = re.compile(
-    r"[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
-)
+_IN_JSON = r"[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 
-_STYLED = re.compile(r"\x1b\[[\d;]*m")
+_STYLED = r"\x1b\[[\d;]*m"
 
 
 def one_line(text: str) -> str:
@@ -50,7 +48,7 @@ def harmless(text: str) -> str:
 
 def harmless_json(text: str) -> str:
     """JSON of the same meaning, in which no character is one that a terminal obeys."""
-    return _IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return re.sub(_IN_JSON, lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def duration(seconds: float) -> str:
@@ -84,7 +82,7 @@ def count(number: int) -> str:
 
 def unstyled(text: str) -> str:
     """A text without colours."""
-    return _STYLED.sub("", text)
+    return re.sub(_STYLED, "", text)
 
 
 def cells(text: str) -> int:

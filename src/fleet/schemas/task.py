@@ -26,12 +26,12 @@ CLAIM_LASTS = timedelta(minutes=5)
 #: Types that are containers or machinery: `bd ready` and the supervisor never offer them as work.
 NOT_WORK = ("merge-request", "gate", "molecule", "message", "agent", "role", "rig")
 
-_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_ID = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
 
 
 def check_id(task_id: str) -> str:
     """The same id, if valid; ids become file names, so nothing else may pass."""
-    if not _ID.fullmatch(task_id) or ".." in task_id:
+    if not re.fullmatch(_ID, task_id) or ".." in task_id:
         raise BadInput(
             f"{task_id[:80]!r} is not a task id",
             hint="An id is letters, digits, '.', '_' and '-', like fleet-a1b.",

@@ -8,9 +8,9 @@ import re
 
 from fleet.errors import BadInput
 
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SPAN = r"(\d+(?:\.\d+)?)(ms|s|m|h|d)"
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
+_SIZE = r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?"
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 #: No span is longer: what is, was meant in other units.
 _LONGEST = 366 * 86_400.0
@@ -22,7 +22,7 @@ _SMALLEST = 1 << 20
 def seconds(text: str) -> float:
     """`2h`, `1h30m`, `45s`; a bare number is seconds."""
     word = text.strip().lower().replace(" ", "")
-    parts = _SPAN.findall(word)
+    parts = re.findall(_SPAN, word)
     if parts and "".join(number + unit for number, unit in parts) == word:
         total = sum(float(number) * _SECONDS[unit] for number, unit in parts)
     elif re.fullmatch(r"\d+(\.\d+)?", word):
@@ -44,7 +44,7 @@ def span(text: str) -> float:
 
 def size(text: str) -> int:
     """`500MB`, `8GB`, of memory or output; a bare number is bytes. A thousand is 1024 here."""
-    found = _SIZE.fullmatch(text.strip())
+    found = re.fullmatch(_SIZE, text.strip(), flags=re.IGNORECASE)
     if found is None:
         raise BadInput(f"{text!r} is not a size", hint="Write it like 500MB or 8GB.")
     total = int(float(found[1]) * 1024 ** _POWER[found[2].lower()])

@@ -30,8 +30,8 @@ EDGE_TYPES = (
 )  # fmt: skip
 _EDGE_ALIASES = {"blocked-by": "blocks", "depends-on": "blocks"}
 
-_PRIORITY = re.compile(r"[Pp]?([0-4])")
-_METADATA_KEY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_./]*")
+_PRIORITY = r"[Pp]?([0-4])"
+_METADATA_KEY = r"[a-zA-Z_][a-zA-Z0-9_./]*"
 
 DESCRIPTION_FLAGS = (
     Flag("description", short="d", help="Issue description (- reads standard input)"),
@@ -74,7 +74,7 @@ def at_most_one(call: Call) -> str:
 
 
 def priority(text: str) -> int:
-    found = _PRIORITY.fullmatch(text)
+    found = re.fullmatch(_PRIORITY, text)
     if not found:
         raise Failure(f'invalid priority "{text}" (expected 0-4 or P0-P4)')
     return int(found[1])
@@ -140,8 +140,8 @@ def metadata(call: Call) -> Any:
 
 
 def check_metadata_key(key: str) -> None:
-    if not _METADATA_KEY.fullmatch(key):
-        raise Failure(f'invalid metadata key "{key}": must match {_METADATA_KEY.pattern}')
+    if not re.fullmatch(_METADATA_KEY, key):
+        raise Failure(f'invalid metadata key "{key}": must match {_METADATA_KEY}')
 
 
 def scalar(text: str) -> Any:

@@ -29,13 +29,13 @@ Given = Mapping[str, Sequence[str]]
 _C = TypeVar("_C", bound=str)
 
 
-_COUNT = re.compile(r"(\d{1,12})([kM]?)")
+_COUNT = r"(\d{1,12})([kM]?)"
 _TIMES = {"": 1, "k": 1000, "M": 1_000_000}
 
 
 def _count(text: str) -> int:
     """`300`, `5k`, `2M`."""
-    found = _COUNT.fullmatch(text.strip())
+    found = re.fullmatch(_COUNT, text.strip())
     number = int(found[1]) * _TIMES[found[2]] if found else 0
     if not 0 < number <= 10**12:
         raise BadInput(f"{text!r} is not a number above 0", hint="Write it like 300, 50k or 2M.")

@@ -16,7 +16,7 @@ from fleet.schemas.hosts.host import Offer
 PUSHED_CHANGES = "changes:pushed"
 #: How a need of a task begins that is one of its host: `--needs host:gpu`.
 HOST_NEED = "host:"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 
 
 def needs_of(own: Mapping[str, Any]) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def missing_needs(needs: tuple[str, ...], offer: Offer) -> tuple[str, ...]:
 
 def check_label(text: str) -> str:
     """The same text, if a host or a label can be called so. Raises BadInput."""
-    if _NAME.fullmatch(text):
+    if re.fullmatch(_NAME, text):
         return text
     raise BadInput(
         f"{text[:100]!r} is no name or label of a host",
