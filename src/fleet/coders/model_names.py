@@ -4,6 +4,7 @@ to one of them. Fleet's own coders are described here, so that naming a model im
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import NamedTuple
 
 CLAUDE = ("sonnet*", "opus*", "haiku*", "fable*", "claude-*")
@@ -31,5 +32,6 @@ BUILT_IN: Mapping[str, CoderModels] = {
 }
 
 
+@lru_cache(maxsize=64)  # each task of a list asks for the same model
 def is_one_of(model: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(model.lower(), pattern) for pattern in patterns)

@@ -126,6 +126,8 @@ def mirror_key(url: str) -> str:
 
 def of(projects: Mapping[str, Project], cwd: str) -> Project:
     """The project that a directory belongs to; one without any wishes, if to none."""
+    if not projects:  # as in most homes: each task of each list asks, and links would be followed
+        return Project(path=cwd)
     parts = PurePath(cwd).parts
     if MIRRORS in parts:
         for address in filter(is_address, projects):

@@ -3,11 +3,12 @@ configuration's.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
 
-from fleet.config import KEYS, Config, Project
+from fleet.config import KEYS, Config, Project, Setting
 from fleet.config.projects import way_up
 from fleet.schemas import Limits, LimitWishes, Policy, Sandbox, SandboxLevel, Settings
 from fleet.schemas.hosts.host_needs import host_label
@@ -25,6 +26,8 @@ KEY_OF: Mapping[str, str] = {
     "memory": "memory_limit",
     "processes": "process_limit",
 }
+#: The part of a policy behind a key of runtime.toml, where that has another name.
+_PART_OF = {key: name for name, key in KEY_OF.items()} | {"task_budget": "budget"}
 
 #: What a task itself may ask for beside its limits.
 _WISHES = (
@@ -107,9 +110,8 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
 
 def _of_project(project: Project) -> set[str]:
     """The parts of a policy that a project sets."""
-    parts = {key: name for name, key in KEY_OF.items()} | {"task_budget": "budget"}
     lists = {name for name in ("verify", "pins", "scope", "needs") if getattr(project, name)}
-    return lists | {parts.get(key, key) for key in project.settings}
+    return lists | {_PART_OF.get(key, key) for key in project.settings}
 
 
 def passed_variables(config: Config, cwd: str) -> tuple[str, ...]:
@@ -128,6 +130,8 @@ def _from(cwd: str, project: Project) -> tuple[str, ...]:
     """A project's patterns, which are relative to the project's directory, as seen from a directory
     below.
     """
+    if not project.scope:
+        return ()
     up = way_up(project, cwd)
     if up == ".":
         return project.scope
@@ -193,4 +197,10 @@ def _limits(config: Config, project: Project, wishes: LimitWishes) -> Limits:
 def _value(config: Config, project: Project, name: str) -> Any:
     """The value of a key for one project, in fleet's own units."""
     own = project.settings.get(name)
-    return KEYS[name].read(getattr(config, name) if own is None else own)
+    return _read(name, getattr(config, name) if own is None else own)
+
+
+@lru_cache(maxsize=256)
+def _read(name: str, value: Setting) -> Any:
+    """Kept: each task of a list and each run asks for the same thirty values."""
+    return KEYS[name].read(value)

@@ -82,7 +82,7 @@ def count(number: int) -> str:
 
 def unstyled(text: str) -> str:
     """A text without colours."""
-    return re.sub(_STYLED, "", text)
+    return re.sub(_STYLED, "", text) if "\x1b" in text else text
 
 
 def cells(text: str) -> int:
