@@ -9,7 +9,11 @@ from fleet.files.put_aside import open_or_put_aside
 
 
 def append(
-    path: Path | str, data: bytes, *, limit: int | None = None, durable: bool = False
+    path: Path | str,
+    data: bytes | bytearray,
+    *,
+    limit: int | None = None,
+    durable: bool = False,
 ) -> bool:
     """Add `data` at the end of a file. False: the file has reached `limit` bytes and stays as is.
 
@@ -33,7 +37,9 @@ def append(
     return True
 
 
-def append_in(folder: Path | str, name: str, data: bytes, *, limit: int | None = None) -> bool:
+def append_in(
+    folder: Path | str, name: str, data: bytes | bytearray, *, limit: int | None = None
+) -> bool:
     """The same for a file in a directory that an agent could have replaced by a link elsewhere."""
     if not stat.S_ISDIR(os.lstat(folder).st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))

@@ -33,19 +33,22 @@ class EventWriter:
         #: How far stdout and the second stream were written down before, and are now.
         self._before = self._at = event_log.written(run) if resumed else (0, 0)
 
-    def line(self, event: Event, at: int, *, second: bool) -> bytes | None:
-        """The line for an event that ends at this offset; None: written before."""
+    def put_line(self, lines: bytearray, event: Event, at: int, *, second: bool) -> bool:
+        """Put the line of an event that ends at this offset behind others. False: the line was
+        written before.
+        """
         if at <= self._before[second]:
-            return None
+            return False
         self._at = (self._at[0], at) if second else (at, self._at[1])
-        return event_log.line_of(event, self._number, self._at)
+        event_log.put_line(lines, event, self._number, self._at)
+        return True
 
     def note_line(self, kind: str, now: datetime, facts: Mapping[str, object]) -> bytes:
         return event_log.note_of(kind, self._number, {"ts": now, **facts})
 
-    def write(self, lines: list[bytes]) -> None:
+    def write(self, lines: bytes | bytearray) -> None:
         with suppress(OSError):  # the disk is full; the raw stream has them
-            event_log.add(self._task_dir, b"".join(lines))
+            event_log.add(self._task_dir, lines)
 
 
 class TripwireWatch:
@@ -150,7 +153,7 @@ class RunStream:
 
     def note(self, kind: str, now: datetime, **facts: object) -> None:
         """Write an event of fleet's own among those of the agent."""
-        self.events.write([self.events.note_line(kind, now, facts)])
+        self.events.write(self.events.note_line(kind, now, facts))
 
     def _read_second(self, now: datetime) -> None:
         """Read the coder's second stream, once the session is known and the file is there."""
@@ -168,12 +171,12 @@ class RunStream:
 
     def _take(self, at: int, lines: Iterable[Line], now: datetime, *, second: bool = False) -> None:
         """Make events of lines that begin at an offset of their stream, and write them down."""
-        encoded: list[bytes] = []
+        fresh = bytearray()
         count = self.totals.events
+        mask, read, put_line = self._mask, self._coder.read, self.events.put_line
         for line in lines:
             at += len(line.data) + line.dropped + line.whole
-            text = self._mask(line.data).decode(errors="replace")
-            event = self._coder.read(text, now, second=second)
+            event = read(mask(line.data).decode(errors="replace"), now, second=second)
             if event is None:
                 self.heard += bool(line.data.strip())
                 continue
@@ -181,18 +184,14 @@ class RunStream:
             sound = self._add(event)
             if sound and (event.calls or event.kind == "assistant_text"):
                 self.last_step = event
-            fresh = self.events.line(event, at, second=second)
-            if fresh is None:
+            if not put_line(fresh, event, at, second=second):
                 self.limits_applied |= self.totals.limits  # by the reader that wrote the line
                 continue
-            encoded.append(fresh)
             if sound and event.calls:
-                trips_met = self.tripwire.check(event)
-                encoded += [
-                    self.events.note_line("fleet_tripwire", now, facts) for facts in trips_met
-                ]
-        if encoded:
-            self.events.write(encoded)
+                for facts in self.tripwire.check(event):
+                    fresh += self.events.note_line("fleet_tripwire", now, facts)
+        if fresh:
+            self.events.write(fresh)
         if self.totals.events > count:
             self.last_event_at = now
 

@@ -55,7 +55,9 @@ def test_the_other_runs_stream_is_read_from_the_moment_that_this_one_began(tmp_p
     for minutes, name in ((-5, "before.py"), (5, "after.py")):
         call = ToolCall(id=name, name="Write", input={"file_path": f"/srv/app/{name}"})
         event = Event(kind="tool_use", ts=NOW + timedelta(minutes=minutes), calls=(call,))
-        event_log.add(other.task_dir, event_log.line_of(event, 1, (1, 0)))
+        lines = bytearray()
+        event_log.put_line(lines, event, 1, (1, 0))
+        event_log.add(other.task_dir, lines)
     found = own_changes(run, base, changed("before.py", "after.py"), Deeds())
     assert (paths(found.files), paths(found.others)) == (["before.py"], ["after.py"])
     assert found.shared_with == ("fleet-b",)

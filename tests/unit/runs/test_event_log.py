@@ -22,13 +22,19 @@ def write(run, *lines):
 
 
 def line(run, at, text=""):
-    return event_log.line_of(Event(kind="assistant_text", ts=NOW, text=text), run.number, at)
+    return line_of(Event(kind="assistant_text", ts=NOW, text=text), run.number, at)
+
+
+def line_of(event, number, at):
+    lines = bytearray()
+    event_log.put_line(lines, event, number, at)
+    return bytes(lines)
 
 
 def test_a_line_tells_run_place_and_event(run):
     """And not the raw line, which is in the run's stdout."""
     event = Event(kind="tool_use", raw={"big": "x" * 9}, ts=NOW, text="y" * 9000)
-    told = json.loads(event_log.line_of(event, 3, (120, 7)))
+    told = json.loads(line_of(event, 3, (120, 7)))
     assert (told["run"], told["at"], told["kind"]) == (3, [120, 7], "tool_use")
     assert len(told["text"]) == 4000
     assert "raw" not in told
@@ -37,8 +43,11 @@ def test_a_line_tells_run_place_and_event(run):
 @pytest.mark.parametrize("usage", [{"a": object()}, {"a": "\ud800"}])
 def test_an_event_that_cannot_be_written_is_told_as_bad(usage):
     """A plugin may put anything into an event."""
-    told = json.loads(event_log.line_of(Event(kind="usage", ts=NOW, usage=usage), 1, (1, 0)))
-    assert told["kind"] == "bad"
+    lines = bytearray(line_of(Event(kind="other", ts=NOW), 1, (1, 0)))
+    event_log.put_line(lines, Event(kind="usage", ts=NOW, usage=usage), 1, (2, 0))
+    event_log.put_line(lines, Event(kind="thinking", ts=NOW), 1, (3, 0))
+    before, told, behind = map(json.loads, lines.splitlines())
+    assert (before["kind"], told["kind"], behind["kind"]) == ("other", "bad", "thinking")
     assert "usage" in told["text"]
 
 
