@@ -44,7 +44,7 @@ def from_micros(micros: int | None) -> datetime | None:
 
 
 def moment(micros: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=micros)
+    return _EPOCH + micros * _MICROSECOND
 
 
 def to_json(value: Mapping[str, Any]) -> str:
