@@ -129,8 +129,7 @@ def _install(request: Mapping[str, Any], wheels: BinaryIO) -> Path:
     venv = share / str(request["name"])
     with (share / "lock").open("w") as lock, tempfile.TemporaryDirectory(dir=share) as folder:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with tarfile.open(fileobj=wheels, mode="r|") as archive:
-            archive.extractall(folder, filter="data")
+        _unpack(wheels, Path(folder))
         if not (venv / _READY).exists():
             shutil.rmtree(venv, ignore_errors=True)
             _run("install", [sys.executable, "-m", "venv", "--without-pip", str(venv)], os.environ)
@@ -139,6 +138,18 @@ def _install(request: Mapping[str, Any], wheels: BinaryIO) -> Path:
     version = _run("install", [str(venv / "bin" / "fleet"), "--version"], os.environ).strip()
     _step("install", f"{version} is installed in {venv}{_link(venv)}")
     return venv
+
+
+def _unpack(wheels: BinaryIO, folder: Path) -> None:
+    """The files of an archive, beside each other. Without `extractall`: the Python of Debian 12
+    (3.11.2) does not know its `filter`.
+    """
+    with tarfile.open(fileobj=wheels, mode="r|") as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.isfile() else None
+            if content is not None:
+                with (folder / Path(member.name).name).open("wb") as file:
+                    shutil.copyfileobj(content, file)
 
 
 def _pip(request: Mapping[str, Any], folder: Path, venv: Path) -> None:
