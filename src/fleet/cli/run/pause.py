@@ -5,7 +5,9 @@ import os
 import click
 
 from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import one_line
 from fleet.control.acts.each_act import pause
+from fleet.control.hosts.other_hosts_go_on import other_hosts_go_on
 from fleet.home import home_from, open_home
 
 
@@ -18,3 +20,5 @@ def command() -> None:
     # Without the settings, as `fleet stop --all`.
     done = pause(open_home(home_from(os.environ)))
     print_line(f"{done.words} To go on: fleet resume")
+    for text in other_hosts_go_on():
+        print_line(one_line(text))

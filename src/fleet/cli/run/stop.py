@@ -88,6 +88,8 @@ def _told(home: Home, done: "Acted[StopEnd]", *, as_json: bool) -> int:
 
 
 def _all(home: Home, *, now: bool, as_json: bool) -> int:
+    from fleet.control.hosts.other_hosts_go_on import other_hosts_go_on
+
     with waiting("all runs end", quiet=as_json):
         done = stop_all(home, now=now)
     end = done.value
@@ -110,6 +112,8 @@ def _all(home: Home, *, now: bool, as_json: bool) -> int:
             "The stopped tasks are blocked. To go on with them too: fleet resume --retry-stopped;"
             " with one of them: fleet retry ID"
         )
+    for text in other_hosts_go_on():
+        print_line(one_line(text))
     return 0 if end.gone else 1
 
 
