@@ -51,6 +51,10 @@ class WriteBrokeOff(QueueUnavailable):
     """The connection was lost between a write and its answer: it may or may not be stored."""
 
 
+class QueueReadOnly(QueueUnavailable):
+    """The queue answers and cannot be written: a standby, or a role without the right."""
+
+
 class WrongQueue(QueueUnavailable):
     """The queue is gone, was emptied, or is another one than the home knows."""
 

@@ -27,6 +27,7 @@ from fleet.queue.sql import migrate
 from fleet.queue.sql.edit_task import close
 from fleet.queue.sql.postgres import connection, database, open_postgres
 from fleet.queue.sql.postgres.connection import ServerClock, steady
+from fleet.queue.sql.postgres.error_messages import address_of, in_our_words
 from fleet.schemas import Blocked, Closed, Released
 from tests.contract.earlier_queue import add_as_before
 from tests.contract.postgres_server import ESCAPED, PASSWORD
@@ -485,3 +486,27 @@ class TestIdentity:
             for _ in range(2):
                 with pytest.raises(WrongQueue, match="another one"):
                     queue.add(Draft(title="lost"))
+
+
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [
+        ("server does not support SSL, but SSL was required", "ssl = on"),
+        ('root certificate file "/ca.pem" does not exist', "Correct sslrootcert"),
+        ("SSL error: certificate verify failed", "host's name and sslrootcert"),
+        ('server certificate for "a" does not match host name "b"', "host's name and sslrootcert"),
+        ("failed to resolve host 'db': Name or service not known", "Correct the host's name"),
+    ],
+)
+def test_what_is_wrong_with_an_address_is_told_with_the_part_to_correct(said, advice):
+    """That the server may be down is no help to a person whose server is up."""
+    assert advice in in_our_words(psycopg.OperationalError(said), "db/fleet").hint
+
+
+def test_an_option_that_is_unknown_is_named_unless_it_may_be_of_the_password():
+    """The rest of the address is never quoted."""
+    with pytest.raises(QueueUnavailable, match="it has no option sslmod"):
+        address_of("postgresql://me:secret@db/fleet?sslmod=require")
+    with pytest.raises(QueueUnavailable) as found:
+        address_of("postgresql://db/fleet?secret=@x")
+    assert "secret" not in str(found.value)

@@ -3,8 +3,10 @@
 import os
 import shutil
 import subprocess
+import threading
 import time
 from contextlib import closing, contextmanager
+from functools import partial
 
 import psycopg
 import pytest
@@ -16,6 +18,7 @@ from fleet.queue.sql.hosts import host_table
 from fleet.queue.sql.postgres import open_postgres
 from fleet.queue.sql.postgres.role_rights import role_rights, roles_sql
 from fleet.schemas import Closed
+from fleet.supervisor.hosts.heartbeat import Heartbeat
 from fleet.supervisor.hosts.server_memory import ServerMemory
 from tests.conftest import missing
 from tests.contract.postgres_server import free_port, unprivileged
@@ -61,6 +64,25 @@ def test_a_viewer_looks_and_writes_nothing(roles):
         assert queue.counts() == {}
         with pytest.raises(QueueUnavailable, match="cannot be written"):
             queue.add(Draft(title="t"))
+
+
+def test_a_supervisor_with_the_login_of_a_viewer_says_why_it_takes_nothing(roles):
+    """It answers to every look, so that nothing else would tell."""
+    told, said = threading.Event(), []
+
+    def say(kind, text):
+        said.append(f"{kind}: {text}")
+        told.set()
+
+    opened = partial(open_postgres, roles["carol"])
+    beat = Heartbeat(opened, a_host(), machine="m", lease=TTL, say=say)
+    beat.start()
+    try:
+        assert told.wait(60)
+    finally:
+        beat.close(10)
+    assert "permission denied for table" in said[0]
+    assert "fleet queue roles" in said[0]
 
 
 def test_tables_that_the_owner_adds_later_are_the_roles_too(new_postgres_dsn):

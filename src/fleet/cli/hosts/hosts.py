@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 
 import click
@@ -51,15 +52,17 @@ def _watch(fleet: Control) -> None:
 def _lines(found: list[HostNow]) -> Iterator[str]:
     if not found:
         yield "No host has worked on this queue yet. To begin: fleet run"
+    called = Counter(each.host.name for each in found)
     for each in found:
         host = each.host
         state = click.style(each.state, fg=_COLOURS.get(each.state))
         here = " (here)" if each.here else ""
+        id_ = f" {host.id}" if called[host.name] > 1 else ""
         # Leases outlive a supervisor: so do its tasks.
         used = f"{len(each.tasks)} of {host.slots} slots"
         seen = "" if each.state == "gone" else f", seen {duration(each.seen.total_seconds())} ago"
         name = click.style(one_line(host.name), bold=True)
-        yield f"{name}{here}  {state}  {used}  fleet {one_line(host.version)}{seen}"
+        yield f"{name}{id_}{here}  {state}  {used}  fleet {one_line(host.version)}{seen}"
         has = [*(f"host:{label}" for label in host.labels), *host.coders]
         if has:
             yield f"    has {one_line(', '.join(has))}"

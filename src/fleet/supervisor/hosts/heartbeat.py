@@ -13,7 +13,7 @@ from typing import cast
 
 from msgspec import structs
 
-from fleet.errors import FleetError, QueueUnavailable, Refused, SchemaTooNew
+from fleet.errors import FleetError, QueueReadOnly, QueueUnavailable, Refused, SchemaTooNew
 from fleet.queue.protocol import Queue
 from fleet.queue.sql.hosts import host_table
 from fleet.queue.sql.sql_queue import SqlQueue
@@ -185,10 +185,13 @@ class Heartbeat:
         self.exchange.carry(queue, self.host.id, self.now())
 
     def _complain(self, error: Exception) -> None:
-        """Tell of a beat that failed, once; a queue that does not answer the loop tells of."""
-        if isinstance(error, QueueUnavailable | OSError):
+        """Tell of a beat that failed, once. Of a queue that does not answer the loop tells; one
+        that cannot be written the loop does not meet, since no task is claimed before a beat.
+        """
+        if isinstance(error, QueueUnavailable | OSError) and not isinstance(error, QueueReadOnly):
             return
-        text = str(error) if isinstance(error, FleetError) else f"{type(error).__name__}: {error}"
+        known = isinstance(error, FleetError)
+        text = f"{error.message}. {error.hint}" if known else f"{type(error).__name__}: {error}"
         if text != self._failed:
             self._failed = text
             self._say("heartbeat_failed", f"a heartbeat fails, and is tried again: {text}")

@@ -1,5 +1,6 @@
 """psycopg's errors in fleet's words. The password of an address is never part of a message."""
 
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -7,12 +8,21 @@ import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 
-from fleet.errors import BadInput, QueueBusy, QueueError, QueueUnavailable, WriteBrokeOff
+from fleet.errors import (
+    BadInput,
+    QueueBusy,
+    QueueError,
+    QueueReadOnly,
+    QueueUnavailable,
+    WriteBrokeOff,
+)
 
 _BAD_ADDRESS = (
     "Write it as postgresql://user:password@host:5432/database, with @ / : and % in the password"
     " written as %40 %2F %3A and %25."
 )
+#: How libpq names an option of an address that it does not know.
+_UNKNOWN_OPTION = re.compile(r'invalid URI query parameter: "(\w+)"')
 #: What the server says while it refuses a connection, and what to do about it. libpq hands
 #: these over as text only.
 _REFUSALS = (
@@ -23,6 +33,13 @@ _REFUSALS = (
     ("no pg_hba.conf entry", "The server does not let this user in from here: see pg_hba.conf."),
     ("role ", "Create the user on the server, or correct it in the queue's address."),
     ("database ", "Create it (createdb NAME), or correct the name in the queue's address."),
+    (
+        "not support SSL",
+        "Switch TLS on at the server (ssl = on), or correct sslmode in the address.",
+    ),
+    ("root certificate file", "Correct sslrootcert in the queue's address."),
+    ("certificate", "Check the host's name and sslrootcert in the queue's address."),
+    ("failed to resolve host", "Correct the host's name in the queue's address."),
     ("too many", "Raise max_connections, or let fewer processes share the server."),
 )
 
@@ -31,16 +48,26 @@ def address_of(dsn: str) -> str:
     """Where the queue is, to show to people: host, port and database."""
     try:
         parts = conninfo_to_dict(dsn)
-    except psycopg.ProgrammingError:
+    except psycopg.ProgrammingError as error:
         # psycopg's message quotes the address, and with it the password.
+        why = f": {option}" if (option := _unknown_option(dsn, str(error))) else ""
         raise QueueUnavailable(
-            "the PostgreSQL address cannot be understood", hint=_BAD_ADDRESS
+            f"the PostgreSQL address cannot be understood{why}", hint=_BAD_ADDRESS
         ) from None
     host, port, name = (str(parts.get(key) or "") for key in ("host", "port", "dbname"))
     # An unescaped @ or / in a password makes libpq take a part of it for one of these three.
     if "@" in host.lstrip("@") + name or port.strip("0123456789,"):
         raise QueueUnavailable("the PostgreSQL address names no usable host", hint=_BAD_ADDRESS)
     return f"{host or 'local'}{':' + port if port else ''}/{name or parts.get('user') or ''}"
+
+
+def _unknown_option(dsn: str, said: str) -> str:
+    """What libpq says of an option that it does not know; empty: the fault is another one, or what
+    it takes for an option may be a part of the password.
+    """
+    found = _UNKNOWN_OPTION.search(said)
+    in_password = "@" in dsn.partition("?")[2]
+    return f"it has no option {found[1]}" if found and not in_password else ""
 
 
 @contextmanager
@@ -66,7 +93,7 @@ def in_our_words(error: psycopg.Error, address: str) -> QueueError | BadInput:
                 hint="Free some space on the server; what was acknowledged before is safe.",
             )
         case errors.ReadOnlySqlTransaction() | errors.InsufficientPrivilege():
-            return QueueUnavailable(
+            return QueueReadOnly(
                 f"the queue {address} cannot be written: {said}",
                 hint="Check that it is no standby, and the rights of the user: fleet queue roles."
                 " Only the schema's owner makes and migrates it.",
