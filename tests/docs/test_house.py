@@ -16,6 +16,7 @@ DOZEN = 12
 #: Lines of an `__init__.py` beside its docstring and its imports, from which on it is a module like
 #: any other.
 FRONT = 30
+BUILT_IN = {"dict", "frozenset", "list", "set", "tuple", "type"}
 ATTRIBUTES = 15
 
 _COMMAND = "one verb, one stem: the command in cli, what it does in control"
@@ -65,6 +66,7 @@ MIRRORS = {
 #: Classes that are as wide as what they stand for, which is not fleet's to cut.
 RECORDS = {
     "Change": "the flags of bd update",
+    "CoderRecord": "a row of fleet stats --json",
     "Config": "the keys and tables of runtime.toml",
     "Draft": "the flags of bd create",
     "Ending": "outcome.json",
@@ -80,7 +82,6 @@ RECORDS = {
     "Policy": "what a run is held to, one field a setting",
     "Progress": "progress.json",
     "Receipt": "receipt.json",
-    "Record": "a row of fleet stats --json",
     "RunSpec": "run.json",
     "Settings": "task.json",
     "TaskRow": "a row of *now*: docs/api.md",
@@ -96,6 +97,35 @@ def classes():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef):
                 yield node, path.relative_to(SOURCE)
+
+
+def aliases(tree):
+    """The names that a module gives to types: unions, literals, signatures, new types; a variable
+    of one letter stands for any type and names none.
+    """
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(name)], value=value):
+                if not name.isupper() and is_type(value):
+                    yield name
+            case ast.AnnAssign(target=ast.Name(name), annotation=annotation):
+                if ast.unparse(annotation).endswith("TypeAlias"):
+                    yield name
+            case _ if type(node).__name__ == "TypeAlias":  # `type X = …`, from Python 3.12 on
+                yield node.name.id
+            case _:
+                pass
+
+
+def is_type(value):
+    match value:
+        case ast.BinOp(op=ast.BitOr()):
+            return True
+        case ast.Subscript(value=base):
+            return ast.unparse(base)[0].isupper() or ast.unparse(base) in BUILT_IN
+        case ast.Call(func=made):
+            return ast.unparse(made).rpartition(".")[2] in {"NewType", "NamedTuple", "TypeVar"}
+    return False
 
 
 def attributes(node):
@@ -132,11 +162,14 @@ def test_no_room_has_more_than_a_dozen_modules():
     assert {room: size for room, size in rooms.items() if size > DOZEN} == {}
 
 
-def test_no_two_classes_have_one_name():
+def test_no_two_classes_or_names_of_types_are_one_name():
     """One word, one thing."""
     found = defaultdict(list)
     for node, path in classes():
         found[node.name].append(path.as_posix())
+    for path in sorted(SOURCE.rglob("*.py")):
+        for name in aliases(ast.parse(path.read_text(encoding="utf-8"))):
+            found[name].append(path.relative_to(SOURCE).as_posix())
     twice = {name: paths for name, paths in found.items() if len(paths) > 1}
     assert twice == {}
 
@@ -169,6 +202,32 @@ def test_no_class_has_more_than_fifteen_attributes():
     wide = {name: f"{where[name]}: {size}" for name, size in counted.items() if size > ATTRIBUTES}
     assert {name: where for name, where in wide.items() if name not in RECORDS} == {}
     assert RECORDS.keys() - wide.keys() == set(), "these are narrow by now: take them off the list"
+
+
+def test_names_of_types_are_found():
+    """However they are given; constants, calls and values are none."""
+    source = """
+Union = B | None
+Word = Literal["c"]
+Call = Callable[[int], str]
+Pair = tuple[int, ...]
+New = NewType("New", int)
+Said: TypeAlias = int
+Any = typing.TypeVar("Any")
+T = TypeVar("T")
+FLAGS = os.A | os.B
+value = rows[0]
+made = Class(1)
+"""
+    assert list(aliases(ast.parse(source))) == [
+        "Union",
+        "Word",
+        "Call",
+        "Pair",
+        "New",
+        "Said",
+        "Any",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from fleet.control.tasks.kill_runs import Braked
 from fleet.control.tasks.questions import Question
 from fleet.control.tasks.stop import StopEnd
 from fleet.control.tasks.stop_all import StopAllEnd
-from fleet.control.usage import Record, Spent
+from fleet.control.usage import CoderRecord, Spent
 from fleet.doctor.check_result import CheckResult
 from fleet.plan.plan_changes import PlanChanges, WrittenPlan
 
@@ -30,7 +30,7 @@ PAGE = (Path(__file__).parents[2] / "docs/reference.md").read_text(encoding="utf
         ("fleet stop ID", [StopEnd], []),
         ("fleet stop --all", [StopAllEnd, Braked], []),
         ("fleet usage", [Spent], ["by", "rows", "total", "budgets"]),
-        ("fleet stats", [Record], []),
+        ("fleet stats", [CoderRecord], []),
         ("fleet accounts", [AccountNow], []),
         ("fleet coders", [CoderHere], []),
         ("fleet doctor", [CheckResult], []),

@@ -23,7 +23,7 @@ from fleet.schemas import (
 )
 from fleet.schemas.account import Moment
 
-Fault = Literal["missing", "account", "crash", "fabrication"]
+CoderFault = Literal["missing", "account", "crash", "fabrication"]
 
 #: Reasons for which a CLI ends that broke, or never worked at all.
 _CRASHES = ("exit_code", "killed", "never_started", "no_ending", "model_not_found")
@@ -42,7 +42,7 @@ _LONGEST = {"missing": timedelta(minutes=15)}
 _PAUSE_OTHERS, _LONGEST_OTHERS = timedelta(minutes=5), timedelta(hours=2)
 #: How long other tasks wait while a probe is at work.
 _WHILE_PROBING = timedelta(seconds=30)
-_WORDS: Mapping[Fault, str] = {
+_WORDS: Mapping[CoderFault, str] = {
     "missing": "its program cannot be run",
     "account": "its login or account is refused",
     "crash": "its runs break",
@@ -58,7 +58,7 @@ class Note(Struct, frozen=True):
 
     task_id: str
     run: int
-    fault: Fault | None
+    fault: CoderFault | None
 
 
 class Circuit(Struct, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ class Circuit(Struct, frozen=True, kw_only=True):
     #: The version of the CLI that `recent` is about.
     version: str = ""
     #: What the coder is held for; None: it gets work.
-    fault: Fault | None = None
+    fault: CoderFault | None = None
     why: str = ""
     since: Moment | None = None
     #: From then on one task may try the coder.
@@ -117,7 +117,7 @@ class CircuitReset(Struct, frozen=True, tag=True):
 class HeldElsewhere(Struct, frozen=True, kw_only=True, tag=True):
     """Another host holds the coder, for what is not that machine's own fault."""
 
-    fault: Fault
+    fault: CoderFault
     why: str = ""
     #: Seconds from now on.
     pause: Annotated[float, Meta(ge=0, le=86_400)] = 0.0
@@ -169,7 +169,7 @@ class HeldCoder(Struct, frozen=True, kw_only=True):
     """A coder that gets no work, for people."""
 
     name: str
-    fault: Fault
+    fault: CoderFault
     why: str
     since: datetime
     until: datetime
@@ -190,7 +190,7 @@ class HeldCoder(Struct, frozen=True, kw_only=True):
         return f"{_WORDS[self.fault]}: {self.why}"
 
 
-def fault_of(ending: Ending, *, missing: bool) -> Fault | Literal["unknown"] | None:
+def fault_of(ending: Ending, *, missing: bool) -> CoderFault | Literal["unknown"] | None:
     """What an ending says of the coder: a fault, None if the coder works, or `unknown`.
 
     `missing`: the program could not be run.
@@ -262,7 +262,7 @@ def _after_run(circuit: Circuit, event: RunNoted, now: datetime) -> Circuit:
     return _opened(fresh, note.fault, event.why, _PAUSE.get(note.fault, _PAUSE_OTHERS), now)
 
 
-def _enough(recent: tuple[Note, ...], fault: Fault) -> bool:
+def _enough(recent: tuple[Note, ...], fault: CoderFault) -> bool:
     if fault == "missing":
         return True
     if fault == "account":
@@ -271,7 +271,9 @@ def _enough(recent: tuple[Note, ...], fault: Fault) -> bool:
     return len(failed) >= _FAILURES and len({note.task_id for note in failed}) >= _TASKS
 
 
-def _opened(circuit: Circuit, fault: Fault, why: str, pause: timedelta, now: datetime) -> Circuit:
+def _opened(
+    circuit: Circuit, fault: CoderFault, why: str, pause: timedelta, now: datetime
+) -> Circuit:
     return structs.replace(
         circuit,
         fault=fault,

@@ -14,12 +14,12 @@ from fleet.files.atomic_write import sync_directory
 #: A larger session is not moved, since the loop would wait for the copy; the task starts afresh.
 _LARGEST = 128 << 20
 
-Files = tuple[tuple[Path, Path], ...]
+SessionFiles = tuple[tuple[Path, Path], ...]
 
 
 def moving(
     coder: Coder, session_id: str, before: Mapping[str, str], after: Mapping[str, str]
-) -> Files | None:
+) -> SessionFiles | None:
     """What to copy where, by the agent's environment before and after; None: the session cannot be
     moved. Copies nothing yet.
     """
@@ -38,7 +38,7 @@ def moving(
     return tuple((path, target[0] / path.relative_to(source[0])) for path in found)
 
 
-def move(files: Files) -> None:
+def move(files: SessionFiles) -> None:
     """Copy the files, each whole or not at all. Raises OSError."""
     for source, target in files:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

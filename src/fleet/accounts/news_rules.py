@@ -17,7 +17,7 @@ from fleet.accounts.account_state import (
     LimitSeen,
     LoginRefused,
 )
-from fleet.accounts.circuit_breaker import CircuitReset, Fault, HeldElsewhere
+from fleet.accounts.circuit_breaker import CircuitReset, CoderFault, HeldElsewhere
 
 #: What an account's news and a circuit's news may be.
 KeyNews = LimitSeen | LimitRefused | LoginRefused | AccountReset
@@ -39,7 +39,7 @@ class CircuitTold(Struct, frozen=True, kw_only=True):
 
 
 #: Faults that are not of one machine; `account`: where the account is a key.
-SHARED_FAULTS: frozenset[Fault] = frozenset({"account", "fabrication"})
+SHARED_FAULTS: frozenset[CoderFault] = frozenset({"account", "fabrication"})
 #: How a circuit is called among hosts: by the key of its account, or by its name.
 _KEY, _NAME = "key:", "name:"
 #: How long a refusal without an end, or a person's word, concerns other hosts.

@@ -21,7 +21,7 @@ from fleet.errors import BadInput, QueueError, QueueUnavailable
 from fleet.processes.bounded_call import DEVNULL, Exited, Stream
 from fleet.queue.beads.bd_cli import bd_output
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
-from fleet.queue.beads.bd_cli.bd_client import Client, creators_environment
+from fleet.queue.beads.bd_cli.bd_client import BdClient, creators_environment
 from fleet.queue.beads.bd_cli.bd_issue import tasks_in
 from fleet.queue.beads.beads_identity import refuse_wrong
 from fleet.queue.beads.lease_ledger import Ledger
@@ -69,7 +69,7 @@ def create(
     env = os.environ if environ is None else environ
     wish = _Wish(args, settings, verb, invoked_in, envelope=env.get("BD_JSON_ENVELOPE") == "1")
     variables = creators_environment(home, env)
-    client = Client(home, bd=bd, timeout=timeout, variables=variables)
+    client = BdClient(home, bd=bd, timeout=timeout, variables=variables)
     with TemporaryFile() as typed_in:
         source: Stream = DEVNULL
         if wish.reads_stdin:  # all of it before we lock: a person may still be typing
@@ -81,7 +81,7 @@ def create(
         return _make(home, client, wish, source, held=held)
 
 
-def _make(home: Path, client: Client, wish: "_Wish", source: Stream, *, held: bool) -> Made:
+def _make(home: Path, client: BdClient, wish: "_Wish", source: Stream, *, held: bool) -> Made:
     ledger = Ledger(home, clock=utc_now)
     try:
         # A claim waits for this lock, so it sees the tasks of a plan only with their settings.
@@ -91,7 +91,7 @@ def _make(home: Path, client: Client, wish: "_Wish", source: Stream, *, held: bo
                 return wish.answer(ended, ())
             tasks = _made_tasks(ended, Tracker(client))
             if wish.is_many:
-                _record(tasks, wish.metadata, Tracker(Client(home, bd=client.bd)))
+                _record(tasks, wish.metadata, Tracker(BdClient(home, bd=client.bd)))
             for task in tasks:
                 if held:
                     client.call(["update", task.id, "--status=blocked"], actor=None)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-Kind = Literal["text", "switch", "number", "list", "array"]
+FlagKind = Literal["text", "switch", "number", "list", "array"]
 Value = str | bool | int | tuple[str, ...]
 
 #: What a switch says that is on the line and off.
@@ -26,7 +26,7 @@ class Flag(Struct, frozen=True):
     """
 
     name: str
-    kind: Kind = "text"
+    kind: FlagKind = "text"
     short: str = ""
     aliases: tuple[str, ...] = ()
     help: str = ""

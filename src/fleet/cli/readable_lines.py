@@ -24,7 +24,7 @@ _LEAST_ROOM = 20
 _QUIET = frozenset({"other", "usage", "rate_limit_info", "thinking"})
 _STYLES = {"error": "red", "bad": "red", "rate_limit": "yellow", "retry": "yellow"}
 
-Line = Mapping[str, Any]
+JsonRow = Mapping[str, Any]
 
 
 def readable(chunks: Iterable[bytes], now: datetime) -> Iterator[str]:
@@ -48,27 +48,27 @@ def _shown(raw: bytes, now: datetime) -> Iterator[str]:
             yield one_line(raw.decode(errors="replace"))
         return
     try:
-        words = _words(cast("Line", line))
+        words = _words(cast("JsonRow", line))
     except (AttributeError, TypeError):  # a line of another shape than fleet writes
         words = one_line(raw.decode(errors="replace")), ""
     if words is None:
         return
     text, style = words
-    head, width = f"{_when(cast('Line', line), now)}  ", terminal_width()
+    head, width = f"{_when(cast('JsonRow', line), now)}  ", terminal_width()
     room = max(_LEAST_ROOM, width - len(head))
     # What fleet did is told whole; what an agent did, as far as it fits on a line.
     words = folded(text, len(head), width) if "action" in line else cut(text, room)
     yield painted(head, "dim") + painted(words, style)
 
 
-def _when(line: Line, now: datetime) -> str:
+def _when(line: JsonRow, now: datetime) -> str:
     try:
         return moment(datetime.fromisoformat(str(line["ts"])), now)
     except (KeyError, ValueError):
         return " " * 8
 
 
-def _words(line: Line) -> tuple[str, str] | None:
+def _words(line: JsonRow) -> tuple[str, str] | None:
     """What a line says, and in which style; None: nothing for a person."""
     if "action" in line:
         return one_line(str(line.get("text", ""))), ""
@@ -88,7 +88,7 @@ def _words(line: Line) -> tuple[str, str] | None:
     return f"{run}{kind.replace('_', ' ')}{': ' if text else ''}{text}", _STYLES.get(kind, "dim")
 
 
-def _note(kind: str, line: Line) -> str:
+def _note(kind: str, line: JsonRow) -> str:
     """A note of fleet's own: name and facts."""
     facts = [
         f"{name} {one_line(_plain(value))}"
@@ -109,12 +109,12 @@ def _plain(value: object) -> str:
     return str(value)
 
 
-def _call(call: Line) -> str:
-    given = cast("Line", call.get("input") or {})
+def _call(call: JsonRow) -> str:
+    given = cast("JsonRow", call.get("input") or {})
     return one_line(call_line(str(call.get("name", "")), given))
 
 
-def _results(run: str, results: Iterable[Line]) -> tuple[str, str] | None:
+def _results(run: str, results: Iterable[JsonRow]) -> tuple[str, str] | None:
     """What failed; a tool without an error needs no line."""
     failed = [first_line(str(each.get("text", ""))) for each in results if each.get("is_error")]
     return (f"{run}failed: {'; '.join(failed)}", "red") if failed else None

@@ -18,7 +18,7 @@ from fleet.schemas.policy import (
 
 Setting = int | str
 
-Kind = Literal[
+KeyKind = Literal[
     "text", "number", "span", "size", "dollars", "expectation", "budget", "chain", "names",
     "branch", "forge", "secret_place", "host", "labels",
 ]  # fmt: skip
@@ -98,7 +98,7 @@ class Key(Struct, frozen=True):
     low: int = 0
     high: int = 0
     choices: tuple[str, ...] = ()
-    kind: Kind = "text"
+    kind: KeyKind = "text"
     #: A project may have its own value.
     per_project: bool = False
 

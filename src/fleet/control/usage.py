@@ -85,7 +85,7 @@ class Spent(Struct, frozen=True, kw_only=True):
         return self.cost_usd + self.estimated_usd
 
 
-class Record(Struct, frozen=True, kw_only=True):
+class CoderRecord(Struct, frozen=True, kw_only=True):
     """How one coder and model did."""
 
     coder: str
@@ -206,7 +206,7 @@ def price_list(settings: Config) -> dict[str, Price]:
     return {**own, **listed}
 
 
-def records(runs: Iterable[EndedRun]) -> list[Record]:
+def records(runs: Iterable[EndedRun]) -> list[CoderRecord]:
     """How each coder and model did, in the order of their names."""
     groups: dict[tuple[str, str], list[EndedRun]] = {}
     last: dict[str, int] = {}
@@ -217,7 +217,7 @@ def records(runs: Iterable[EndedRun]) -> list[Record]:
     return [_record(coder, model, group, last) for (coder, model), group in sorted(groups.items())]
 
 
-def _record(coder: str, model: str, group: list[EndedRun], last: Mapping[str, int]) -> Record:
+def _record(coder: str, model: str, group: list[EndedRun], last: Mapping[str, int]) -> CoderRecord:
     """`last` is the number of each task's latest run, of any coder."""
     receipts = [run.receipt for run in group]
     outcomes = [receipt.outcome for receipt in receipts]
@@ -229,7 +229,7 @@ def _record(coder: str, model: str, group: list[EndedRun], last: Mapping[str, in
     towards = sum((r.spend for r in receipts if closed.get(r.task_id) != "plausible"), Spend())
     enough = tasks >= ENOUGH
     priced = enough and checked and not towards.unpriced
-    return Record(
+    return CoderRecord(
         coder=coder,
         model=model,
         runs=len(group),

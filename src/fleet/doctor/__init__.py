@@ -23,14 +23,14 @@ from fleet.doctor import (
     check_queue,
     check_verify,
 )
-from fleet.doctor.check_result import Check, CheckResult, Installation, Severity
+from fleet.doctor.check_result import CheckResult, DoctorCheck, Installation, Severity
 from fleet.errors import FleetError
 from fleet.home import Home, home_from
 
 __all__ = ["CHECKS", "CheckResult", "Severity", "examine"]
 
 #: In the order in which findings are printed.
-CHECKS: tuple[tuple[str, Check], ...] = (
+CHECKS: tuple[tuple[str, DoctorCheck], ...] = (
     ("python", check_machine.python),
     ("git", check_machine.git),
     ("disk", check_machine.disk),
@@ -60,7 +60,7 @@ PATIENCE = 20.0
 def examine(
     env: Mapping[str, str] = os.environ,
     *,
-    checks: Sequence[tuple[str, Check]] = CHECKS,
+    checks: Sequence[tuple[str, DoctorCheck]] = CHECKS,
     patience: float = PATIENCE,
 ) -> list[CheckResult]:
     """Run every check. A check that cannot run is a finding, not a crash."""
@@ -90,7 +90,7 @@ def examine(
     return [finding for findings in found for finding in findings]
 
 
-def _run(name: str, check: Check, installation: Installation) -> list[CheckResult]:
+def _run(name: str, check: DoctorCheck, installation: Installation) -> list[CheckResult]:
     findings: list[CheckResult] = []
     try:
         findings.extend(check(installation))

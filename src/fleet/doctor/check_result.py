@@ -33,7 +33,7 @@ class Installation(Struct, frozen=True, kw_only=True):
     config: Config | None = None
 
 
-Check = Callable[[Installation], Iterator[CheckResult]]
+DoctorCheck = Callable[[Installation], Iterator[CheckResult]]
 
 
 def readable_by_others(whose: str, secret: Path) -> Iterator[CheckResult]:

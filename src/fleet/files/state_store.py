@@ -9,11 +9,11 @@ from fleet.files.file_lock import exclusive
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import stamp_of
 
-State = TypeVar("State")
-Event = TypeVar("Event")
+StateT = TypeVar("StateT")
+EventT = TypeVar("EventT")
 
 
-class StateStore(Generic[State, Event]):
+class StateStore(Generic[StateT, EventT]):
     """The states in one file.
 
     `after(state, event, now)` is applied to the file as it is at that moment, under its lock. A
@@ -27,20 +27,20 @@ class StateStore(Generic[State, Event]):
     def __init__(
         self,
         path: Path,
-        kind: type[dict[str, State]],
+        kind: type[dict[str, StateT]],
         *,
-        after: Callable[[State, Event, datetime], State],
-        empty: State,
+        after: Callable[[StateT, EventT, datetime], StateT],
+        empty: StateT,
         on_error: Callable[[OSError], None] | None = None,
     ) -> None:
         self._path, self._record = path, JsonRecord(kind)
-        self._states: dict[str, State] = {}
+        self._states: dict[str, StateT] = {}
         self._stamp: tuple[int, int, int] | None = None
         self._after, self._empty = after, empty
         self._on_error, self._failing = on_error, False
 
     @property
-    def states(self) -> Mapping[str, State]:
+    def states(self) -> Mapping[str, StateT]:
         """Every state that is not empty, by name. Costs one stat while the file is the same."""
         stamp = stamp_of(self._path)
         if stamp != self._stamp:
@@ -48,12 +48,12 @@ class StateStore(Generic[State, Event]):
             self._states = self._record.read_or_none(self._path) or {}
         return self._states
 
-    def state(self, name: str) -> State:
+    def state(self, name: str) -> StateT:
         return self.states.get(name, self._empty)
 
     def apply(
-        self, events: Mapping[str, Event], now: datetime, *, durable: bool = True
-    ) -> dict[str, tuple[State, State]]:
+        self, events: Mapping[str, EventT], now: datetime, *, durable: bool = True
+    ) -> dict[str, tuple[StateT, StateT]]:
         """Change the named states; returns those that differ, as before and after."""
         changes = self._changes(events, now)
         if not changes:
@@ -76,13 +76,13 @@ class StateStore(Generic[State, Event]):
         return changes
 
     def _changes(
-        self, events: Mapping[str, Event], now: datetime
-    ) -> dict[str, tuple[State, State]]:
+        self, events: Mapping[str, EventT], now: datetime
+    ) -> dict[str, tuple[StateT, StateT]]:
         states = self.states
         before = {name: states.get(name, self._empty) for name in events}
         after = {name: self._after(before[name], event, now) for name, event in events.items()}
         return {name: (before[name], after[name]) for name in events if after[name] != before[name]}
 
-    def _with(self, changes: Mapping[str, tuple[State, State]]) -> dict[str, State]:
+    def _with(self, changes: Mapping[str, tuple[StateT, StateT]]) -> dict[str, StateT]:
         fresh = {**self._states, **{name: after for name, (_, after) in changes.items()}}
         return {name: state for name, state in fresh.items() if state != self._empty}

@@ -17,7 +17,7 @@ MAX_LINE = 1 << 20
 _HELPING = 1 << 20
 
 
-class Line(Struct, frozen=True):
+class StreamLine(Struct, frozen=True):
     """One line without the newline."""
 
     data: bytes
@@ -37,23 +37,23 @@ class Framer:
         self._head = bytearray()
         self._dropped = 0
 
-    def feed(self, chunk: bytes) -> list[Line]:
+    def feed(self, chunk: bytes) -> list[StreamLine]:
         """The lines that this chunk completes."""
         *ends, rest = chunk.split(b"\n")
-        lines: list[Line] = []
+        lines: list[StreamLine] = []
         for end in ends:
             if self._head or self._dropped or len(end) > self.max_line:
                 self._take(end)
                 line = self._give(whole=True)
             else:  # most lines lie whole in one chunk
-                line = Line(end)
+                line = StreamLine(end)
                 self.framed += len(end)
             self.framed += 1
             lines.append(line)
         self._take(rest)
         return lines
 
-    def finish(self) -> Line | None:
+    def finish(self) -> StreamLine | None:
         """The rest once the writer has ended: a line without a newline, or None."""
         return self._give(whole=False) if self._head or self._dropped else None
 
@@ -62,8 +62,8 @@ class Framer:
         self._head += piece[:room]
         self._dropped += max(0, len(piece) - room)
 
-    def _give(self, *, whole: bool) -> Line:
-        line = Line(bytes(self._head), self._dropped, whole)
+    def _give(self, *, whole: bool) -> StreamLine:
+        line = StreamLine(bytes(self._head), self._dropped, whole)
         self.framed += len(line.data) + line.dropped
         self._head.clear()
         self._dropped = 0
@@ -87,7 +87,7 @@ class Follower:
         """Where a later follower begins, to lose and repeat no line."""
         return self._base + self._framer.framed
 
-    def read(self) -> list[Line]:
+    def read(self) -> list[StreamLine]:
         """The next complete lines; `behind` tells whether there are more."""
         chunk = self._next_chunk()
         self.place += len(chunk)
@@ -101,7 +101,7 @@ class Follower:
         except OSError:  # there is none, or its directory is gone
             return False
 
-    def finish(self) -> Iterator[Line]:
+    def finish(self) -> Iterator[StreamLine]:
         """All remaining lines once the writer has ended; the last one may lack a newline."""
         before = -1
         while self.behind and self.place != before:

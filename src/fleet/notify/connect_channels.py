@@ -7,7 +7,7 @@ from msgspec import Struct
 from fleet.config.notify import NotifySettings, NtfySettings, TelegramSettings
 from fleet.control.notify.channel_secrets import channel_address, channel_secret
 from fleet.errors import FleetError
-from fleet.notify.channels.channel_protocol import Channel, Reader
+from fleet.notify.channels.channel_protocol import Channel, ReplyReader
 from fleet.notify.channels.command_channel import CommandChannel
 from fleet.notify.channels.ntfy import NtfyChannel, NtfyReader, NtfyTopic
 from fleet.notify.channels.telegram import Bot, TelegramChannel, TelegramReader
@@ -17,17 +17,17 @@ class Connected(Struct, frozen=True):
     """What can be used, and what cannot with the reason."""
 
     channels: tuple[Channel, ...]
-    readers: tuple[Reader, ...]
+    readers: tuple[ReplyReader, ...]
     problems: tuple[str, ...]
 
 
 def connect_channels(settings: NotifySettings) -> Connected:
     """Every way that works; one that does not keeps no other from working."""
     channels: list[Channel] = []
-    readers: list[Reader] = []
+    readers: list[ReplyReader] = []
     problems: list[str] = []
 
-    def attempt(make: Callable[[], tuple[list[Channel], list[Reader]]]) -> None:
+    def attempt(make: Callable[[], tuple[list[Channel], list[ReplyReader]]]) -> None:
         try:
             some, back = make()
         except FleetError as error:
@@ -52,13 +52,13 @@ def telegram_bot(settings: TelegramSettings) -> Bot:
     return Bot(settings.base_url, channel_secret(settings.token, "notify.telegram.token"))
 
 
-def _apprise(number: int, text: str) -> tuple[list[Channel], list[Reader]]:
+def _apprise(number: int, text: str) -> tuple[list[Channel], list[ReplyReader]]:
     from fleet.notify.channels.apprise_channel import AppriseChannel
 
     return [AppriseChannel(number, channel_address(text, f"notify.to, address {number}"))], []
 
 
-def _telegram(settings: TelegramSettings) -> tuple[list[Channel], list[Reader]]:
+def _telegram(settings: TelegramSettings) -> tuple[list[Channel], list[ReplyReader]]:
     if not settings.users:
         raise FleetError(
             "[notify.telegram] has no users, so that no one is told or heard by it",
@@ -69,7 +69,7 @@ def _telegram(settings: TelegramSettings) -> tuple[list[Channel], list[Reader]]:
     return channels, [TelegramReader(bot, settings.users)] if settings.answers else []
 
 
-def _ntfy(settings: NtfySettings) -> tuple[list[Channel], list[Reader]]:
+def _ntfy(settings: NtfySettings) -> tuple[list[Channel], list[ReplyReader]]:
     topic = NtfyTopic(
         settings.url,
         channel_secret(settings.topic, "notify.ntfy.topic"),

@@ -29,7 +29,7 @@ from fleet.control.notify.telling_rules import (
 from fleet.control.view.read_now import NowReader
 from fleet.errors import FleetError
 from fleet.home.looked_at import is_looked_at
-from fleet.notify.channels.channel_protocol import PersonReply, Reader, ReadTrouble
+from fleet.notify.channels.channel_protocol import PersonReply, ReadTrouble, ReplyReader
 from fleet.notify.connect_channels import Connected
 from fleet.notify.send_messages import ChannelSender
 
@@ -145,7 +145,7 @@ class Notifier:
 
     # Answers.
 
-    def _listen(self, reader: Reader) -> None:
+    def _listen(self, reader: ReplyReader) -> None:
         fleet = control.opened({**os.environ, "FLEET_HOME": str(self._fleet.home.path)})
         trouble_lasts, place = _FIRST_PAUSE, f"{reader.name}.since"
         while not self._stopped.is_set():
@@ -164,7 +164,7 @@ class Notifier:
                 self._complain(f"answers by {reader.name}", trouble)
             self._stopped.wait(pause)
 
-    def _take(self, fleet: Control, reader: Reader, reply: PersonReply) -> None:
+    def _take(self, fleet: Control, reader: ReplyReader, reply: PersonReply) -> None:
         asked = self._meant(reader, reply)
         if asked is None:
             if reply.text and not reply.text.startswith("/"):
@@ -187,7 +187,7 @@ class Notifier:
         else:
             reader.acknowledge(reply, f"{asked.task} does not ask that any more.")
 
-    def _meant(self, reader: Reader, reply: PersonReply) -> Asked | None:
+    def _meant(self, reader: ReplyReader, reply: PersonReply) -> Asked | None:
         """The question that a reply answers."""
         if reply.nonce:
             return self.outbox.asked(reply.nonce)

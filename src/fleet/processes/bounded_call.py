@@ -27,7 +27,7 @@ _LOOK = 0.05
 Stream = int | IO[Any] | None
 DEVNULL = subprocess.DEVNULL
 
-Fault = Literal["not started", "timeout", "flood"]
+CallFault = Literal["not started", "timeout", "flood"]
 
 
 class Exited(Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class Exited(Struct, frozen=True, kw_only=True):
 class CallFailed(Struct, frozen=True, kw_only=True):
     """The program could not be started, or was killed at a bound."""
 
-    fault: Fault
+    fault: CallFault
     #: The fault in words that follow the program's name.
     problem: str
     out: bytes = b""
@@ -194,7 +194,7 @@ def _clean_up(process: "subprocess.Popen[bytes]", *, kill: bool) -> None:
 
 def _collect(
     process: "subprocess.Popen[bytes]", until: float, limit: int, take: Callable[[bytes], object]
-) -> tuple[Fault | Literal[""], bytearray]:
+) -> tuple[CallFault | Literal[""], bytearray]:
     """Read both pipes until the program has ended; the fault, and the end of the error stream."""
     assert process.stdout is not None
     assert process.stderr is not None

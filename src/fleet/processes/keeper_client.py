@@ -66,7 +66,7 @@ class Orphaned(Struct, frozen=True, tag=True):
     survivors: tuple[ProcessId, ...]
 
 
-State = Running | Ended | Vanished | NeverStarted | Orphaned
+KeptState = Running | Ended | Vanished | NeverStarted | Orphaned
 
 
 class Busy(Struct, frozen=True, tag=True):
@@ -302,7 +302,7 @@ def glance(run: Run) -> Running | Ended | None:
     return Running(started) if started and _is_keeper(run, started.keeper) else None
 
 
-def state_of(run: Run, patience: float = PATIENCE) -> State:
+def state_of(run: Run, patience: float = PATIENCE) -> KeptState:
     """The state of the task's latest run. Only for the holder of the task's lease.
 
     A lost run is fenced and its processes are killed, so that no process of the run can start
@@ -323,7 +323,7 @@ def state_of(run: Run, patience: float = PATIENCE) -> State:
         time.sleep(_PAUSE)
 
 
-def _settle(run: Run, end: float) -> State:
+def _settle(run: Run, end: float) -> KeptState:
     """The state of a run that is over, by the record or by the fence that is written now."""
     exit_record = run.exit()
     if exit_record is not None and process_identity.LINUX:

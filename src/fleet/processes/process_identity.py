@@ -32,7 +32,7 @@ _PIDFD_SEND_SIGNAL, _PIDFD_OPEN = 424, 434
 _pidfd_open: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
 
 
-class Row(Struct, frozen=True):
+class ProcessRow(Struct, frozen=True):
     """One line of the process table."""
 
     who: ProcessId
@@ -58,7 +58,7 @@ def alive(who: ProcessId) -> bool:
     return now.start_ticks <= who.start_ticks
 
 
-def table() -> list[Row]:
+def table() -> list[ProcessRow]:
     """All living processes that this user may see."""
     rows = (_row(pid) for pid in _pids())
     return [row for row in rows if row is not None]
@@ -94,9 +94,9 @@ def marks_above(pid: int) -> list[str]:
     return found
 
 
-def bearers(prefix: str) -> dict[str, list[Row]]:
+def bearers(prefix: str) -> dict[str, list[ProcessRow]]:
     """The living processes whose run id begins with `prefix`, by run id. One pass over all."""
-    found: dict[str, list[Row]] = {}
+    found: dict[str, list[ProcessRow]] = {}
     for pid in _pids():
         mark = _mark(pid)
         if mark.startswith(prefix) and (row := _row(pid)) is not None:
@@ -199,7 +199,7 @@ def _pids() -> Iterable[int]:
     return psutil.pids()
 
 
-def _row(pid: int) -> Row | None:
+def _row(pid: int) -> ProcessRow | None:
     if not LINUX:
         return _psutil_row(pid)
     # The name may hold spaces and brackets, so the fields are counted from behind it.
@@ -207,7 +207,7 @@ def _row(pid: int) -> Row | None:
     if not fields or fields[0] in (b"Z", b"X"):
         return None
     who = ProcessId(pid=pid, start_ticks=int(fields[19]), boot_id=boot_id())
-    return Row(who, int(fields[1]))
+    return ProcessRow(who, int(fields[1]))
 
 
 def read_proc(path: str) -> bytes:
@@ -230,7 +230,7 @@ def read_proc(path: str) -> bytes:
     return data
 
 
-def _psutil_row(pid: int) -> Row | None:
+def _psutil_row(pid: int) -> ProcessRow | None:
     import psutil
 
     try:
@@ -238,7 +238,7 @@ def _psutil_row(pid: int) -> Row | None:
         if process.status() == psutil.STATUS_ZOMBIE:
             return None
         ticks = int(process.create_time() * 100)
-        return Row(ProcessId(pid=pid, start_ticks=ticks, boot_id=""), process.ppid())
+        return ProcessRow(ProcessId(pid=pid, start_ticks=ticks, boot_id=""), process.ppid())
     except psutil.Error:
         return None
 

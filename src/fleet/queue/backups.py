@@ -21,7 +21,7 @@ FOLDER = "backups"
 FILES = {EMBEDDED: "queue.db", LEDGER: "ledger.db"}
 
 #: Why a copy was made: daily; a person asked; the queue's file vanished under a supervisor.
-Reason = Literal["daily", "asked", "rescued"]
+CopyReason = Literal["daily", "asked", "rescued"]
 #: How many copies of each kind are kept.
 KEEP: dict[str, int] = {"daily": 7, "asked": 7, "rescued": 3}
 EVERY = timedelta(days=1)
@@ -70,7 +70,7 @@ def is_due(home: Path, name: str, now: datetime) -> bool:
     return not any(now - each.at < EVERY for each in backups(home, name))
 
 
-def back_up(home: Path, name: str, now: datetime, reason: Reason) -> Backup:
+def back_up(home: Path, name: str, now: datetime, reason: CopyReason) -> Backup:
     """Copy a queue while other processes write. Raises QueueError; the older copies stay then."""
     path = home / FILES[name]
     if not path.exists():
@@ -83,7 +83,7 @@ def back_up(home: Path, name: str, now: datetime, reason: Reason) -> Backup:
         raise QueueUnavailable(f"{path} cannot be copied: {error}") from error
 
 
-def keep_copy(home: Path, name: str, source: Any, now: datetime, reason: Reason) -> Backup:
+def keep_copy(home: Path, name: str, source: Any, now: datetime, reason: CopyReason) -> Backup:
     """Copy what a connection sees, and let the oldest copies of the same kind go."""
     folder = home / FOLDER
     folder.mkdir(mode=0o700, exist_ok=True)

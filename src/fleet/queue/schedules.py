@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from fleet.queue.sql import named_sql
-from fleet.queue.sql.database import Row
+from fleet.queue.sql.database import SqlRow
 from fleet.queue.sql.row_mapping import to_micros
 
 
@@ -46,7 +46,7 @@ class Schedule(Struct, frozen=True, kw_only=True):
 class ScheduleTable:
     """The schedules of one queue. `rows` runs one statement of the queue's database."""
 
-    def __init__(self, rows: Callable[[str, Mapping[str, Any]], list[Row]]) -> None:
+    def __init__(self, rows: Callable[[str, Mapping[str, Any]], list[SqlRow]]) -> None:
         self._rows = rows
 
     @cached_property

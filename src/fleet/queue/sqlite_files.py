@@ -18,7 +18,7 @@ from fleet.errors import QueueUnavailable
 from fleet.files.atomic_write import sync_directory
 
 
-class Files(Struct, frozen=True):
+class DatabaseFiles(Struct, frozen=True):
     """The files of a database, as device and inode; None: there is none."""
 
     main: tuple[int, int] | None
@@ -26,9 +26,9 @@ class Files(Struct, frozen=True):
     log: tuple[int, int] | None
 
 
-def files_of(path: Path) -> Files:
+def files_of(path: Path) -> DatabaseFiles:
     """The files that are at a path now."""
-    return Files(_inode(str(path)), _inode(f"{path}-wal"))
+    return DatabaseFiles(_inode(str(path)), _inode(f"{path}-wal"))
 
 
 def _inode(path: str) -> tuple[int, int] | None:

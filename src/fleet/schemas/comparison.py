@@ -11,7 +11,7 @@ from fleet.schemas.event import Usage
 from fleet.schemas.task import Status
 
 #: How an entry stands: over by itself, then over for want of a person, then not over.
-Standing = Literal[
+EntryStanding = Literal[
     #: Closed by its evidence: a verify command passed, or nothing contradicts the claim.
     "checked",
     "plausible",
@@ -30,17 +30,17 @@ Standing = Literal[
     #: An attempt failed, and the next one follows.
     "again",
 ]
-OVER: frozenset[Standing] = frozenset(
+OVER: frozenset[EntryStanding] = frozenset(
     {
         "checked", "plausible", "unverified", "out_of_scope", "failed", "asks", "stopped",
         "closed", "gone",
     }
 )  # fmt: skip
 #: Closed by its evidence: may be picked without `--force`.
-DONE: frozenset[Standing] = frozenset({"checked", "plausible"})
+DONE: frozenset[EntryStanding] = frozenset({"checked", "plausible"})
 
 #: making: not all entries are in the queue yet. landing: one was picked, and not all is done.
-State = Literal["making", "running", "landing", "picked", "discarded"]
+ComparisonState = Literal["making", "running", "landing", "picked", "discarded"]
 
 
 class Size(Struct, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ class Size(Struct, frozen=True, kw_only=True):
 class Result(Struct, frozen=True, kw_only=True):
     """What one entry came to, over all runs."""
 
-    standing: Standing
+    standing: EntryStanding
     why: str = ""
     #: Runs that began.
     attempts: int = 0
@@ -119,7 +119,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     by: str = ""
     #: The task's status before.
     was: Status = "open"
-    state: State = "making"
+    state: ComparisonState = "making"
     entries: tuple[Entry, ...] = ()
     #: The entry that was picked, and the commit that the branch stood at when it had landed.
     picked: str = ""

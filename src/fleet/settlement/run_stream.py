@@ -12,7 +12,7 @@ from fleet.coders.base import Coder
 from fleet.coders.stream.run_totals import RunTotals, TokenTotals
 from fleet.coders.stream.tool_calls import command_of
 from fleet.errors import InvalidTask
-from fleet.files.tail import Follower, Line
+from fleet.files.tail import Follower, StreamLine
 from fleet.runs import event_log
 from fleet.runs.run_directory import Run, RunSpec
 from fleet.schemas import Event, RateLimit
@@ -169,7 +169,9 @@ class RunStream:
         if self._second is not None:
             self._take(self._second.offset, self._second.read(), now, second=True)
 
-    def _take(self, at: int, lines: Iterable[Line], now: datetime, *, second: bool = False) -> None:
+    def _take(
+        self, at: int, lines: Iterable[StreamLine], now: datetime, *, second: bool = False
+    ) -> None:
         """Make events of lines that begin at an offset of their stream, and write them down."""
         fresh = bytearray()
         count = self.totals.events

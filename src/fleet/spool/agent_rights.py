@@ -16,7 +16,7 @@ from fleet.bd.pflag import FlagError, Parsed, parse
 from fleet.errors import BadInput, Refused
 from fleet.queue import PREFIX
 
-Kind = Literal[
+RightKind = Literal[
     #: Reads, of any task.
     "read",
     #: Says how the own task stands. It is recorded, and the supervisor decides after the run.
@@ -42,7 +42,7 @@ Kind = Literal[
 class Right(Struct, frozen=True, kw_only=True):
     """One row of the table."""
 
-    kind: Kind
+    kind: RightKind
     #: The flags that an agent may give; None: all that the command has but `refused_flags`.
     flags: frozenset[str] | None = None
     refused_flags: frozenset[str] = frozenset()
@@ -197,7 +197,7 @@ class AllowedLine(Struct, frozen=True, kw_only=True):
 
     #: Which program answers; `fleet bd` is bd.
     program: Literal["bd", "fleet", "mcp"] = "bd"
-    kind: Kind
+    kind: RightKind
     #: The name of the command, `dep add`.
     name: str
     #: The line of bd, read; of a command of fleet's only its words.
@@ -272,7 +272,7 @@ def _of_bd(words: list[str], task: str, follow_ups: Sequence[str]) -> AllowedLin
     return AllowedLine(kind=_kind(right, line), name=name, line=line, args=tuple(words))
 
 
-def _kind(right: Right, line: Parsed) -> Kind:
+def _kind(right: Right, line: Parsed) -> RightKind:
     if line.switch("help"):
         return "read"
     says_status = line.has("status") or line.switch("claim")

@@ -18,7 +18,7 @@ from fleet.errors import QueueBusy, Refused
 from fleet.home import task_json
 from fleet.home.trusted_commands import trust
 from fleet.processes.bounded_call import CallFailed, call
-from fleet.queue.beads.bd_cli.bd_client import Client, users_environment
+from fleet.queue.beads.bd_cli.bd_client import BdClient, users_environment
 from fleet.queue.beads.write_lock import WriteLock
 from fleet.queue.doorbell import Doorbell
 from fleet.queue.sql.sqlite import BELL
@@ -72,7 +72,7 @@ def answer_on_beads(
 
 def _call(args: list[str], asker: Asker) -> Answer:
     limit = timedelta(seconds=asker.config.bd_timeout_s)
-    client = Client(
+    client = BdClient(
         asker.home.path, timeout=limit, variables=users_environment(asker.home.path, os.environ)
     )
     done = client.call(args, actor=asker.name)

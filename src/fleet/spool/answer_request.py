@@ -21,7 +21,7 @@ from fleet.spool.agent_mcp.answer_tools import answer_tool
 from fleet.spool.agent_rights import AllowedLine, allowed
 from fleet.spool.answer_by_program import answer_fleet, answer_on_beads
 from fleet.spool.answer_on_sql import answer_on_sql
-from fleet.spool.asker import Asker, SentFiles, Served, Wanted
+from fleet.spool.asker import Asker, FileMissing, SentFiles, Served
 from fleet.spool.claim_line import claim_of
 from fleet.spool.drop_box import DropBox
 from fleet.spool.post_messages import note_taken
@@ -89,7 +89,7 @@ def serve(
         if ruled.line.kind == "claim":
             return _record_claim(ruled.line, files, asker)
         return Served(answer=_carry_out(ruled, ruled.line, files, asker, tracker))
-    except Wanted as wanted:
+    except FileMissing as wanted:
         return Served(answer=Answer(wanted=wanted.name))
     except FleetError as error:
         return Served(answer=told(error))

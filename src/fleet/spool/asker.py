@@ -64,7 +64,7 @@ class Served(Struct, frozen=True, kw_only=True):
     facts: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
-class Wanted(Exception):
+class FileMissing(Exception):
     """A file that the line names did not come with the request."""
 
     def __init__(self, name: str) -> None:
@@ -81,9 +81,9 @@ class SentFiles:
         self._files = request.files
 
     def bytes(self, name: str) -> bytes:
-        """Raises Wanted."""
+        """Raises FileMissing."""
         if name not in self._files:
-            raise Wanted(name)
+            raise FileMissing(name)
         return self._files[name]
 
     def text(self, name: str) -> str:

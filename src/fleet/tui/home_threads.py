@@ -23,7 +23,7 @@ _PAUSE, _REST = 1.0, 9
 #: The most seconds that a wait for a change takes; `LiveNow` may look earlier.
 _LONGEST = 5.0
 
-Answer = TypeVar("Answer")
+T = TypeVar("T")
 
 
 class Unread(Struct, frozen=True):
@@ -45,11 +45,11 @@ def unread(error: Exception) -> Unread:
             return Unread(words, "This is a mistake in fleet; the queue and the agents go on.")
 
 
-class Job(Struct, Generic[Answer], frozen=True):
+class Job(Struct, Generic[T], frozen=True):
     """A question to the home, and who gets the answer."""
 
-    ask: Callable[[Control], Answer]
-    tell: Callable[[Answer | Unread], None]
+    ask: Callable[[Control], T]
+    tell: Callable[[T | Unread], None]
 
 
 class ScreenPost:
@@ -82,7 +82,7 @@ class HomeThread:
         self.busy_since: float | None = None
         Thread(target=self._work, name="fleet-top", daemon=True).start()
 
-    def submit(self, slot: str, job: "Job[Answer]") -> None:
+    def submit(self, slot: str, job: "Job[T]") -> None:
         """Have a job done; one that still waits in this slot is forgotten."""
         with self._told:
             self._waiting[slot] = job  # pyright: ignore[reportArgumentType]

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from msgspec import Struct
 
 from fleet.schemas.shown_text import cells
-from fleet.tui.spans import EMPTY, Line, Span, column
+from fleet.tui.spans import EMPTY, Span, SpanLine, column
 
 #: What a key needs: a task under the cursor, one of the tabs, a view.
 Need = str
@@ -86,7 +86,7 @@ def keys_here(have: Collection[Need], *, read_only: bool) -> Iterator[TopKey]:
             yield key
 
 
-def keys_line(have: Collection[Need], width: int, *, read_only: bool) -> Line:
+def keys_line(have: Collection[Need], width: int, *, read_only: bool) -> SpanLine:
     """The bottom line: as many keys as fit, always with those that lead on and out."""
     told = [key for key in keys_here(have, read_only=read_only) if key.told]
     last = [key for key in told if key.shown in ("?", "q")]
@@ -102,9 +102,9 @@ def keys_line(have: Collection[Need], width: int, *, read_only: bool) -> Line:
     return tuple(spans)
 
 
-def help_lines(*, read_only: bool) -> list[Line]:
+def help_lines(*, read_only: bool) -> list[SpanLine]:
     """Every key with its words."""
-    lines: list[Line] = [
+    lines: list[SpanLine] = [
         ((column(key.shown, 12), "bold"), (key.words, ""))
         for key in KEYS
         if key.shown and not (read_only and key.acts)

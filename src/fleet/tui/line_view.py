@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from fleet.tui.spans import EMPTY, Line, plain
+from fleet.tui.spans import EMPTY, SpanLine, plain
 
 #: How many columns a key to the right or left shifts long lines by.
 _SHIFT = 16
@@ -56,7 +56,7 @@ class LineView(ScrollView, can_focus=True):
 
     def __init__(self, id: str) -> None:  # noqa: A002 - the name is Textual's
         super().__init__(id=id)
-        self._lines: Sequence[Line] = ()
+        self._lines: Sequence[SpanLine] = ()
         self._keys: Sequence[str] = ()
         self._cursor = -1
         self._shift = 0
@@ -73,7 +73,7 @@ class LineView(ScrollView, can_focus=True):
         """How many columns a line may have, beside a scroll bar."""
         return max(1, self.size.width - 1)
 
-    def show(self, lines: Sequence[Line], keys: Sequence[str] = ()) -> None:
+    def show(self, lines: Sequence[SpanLine], keys: Sequence[str] = ()) -> None:
         """Show other lines. The cursor stays on its key, at its height on the screen."""
         before, top, old = self.cursor_key, round(self.scroll_y), self._lines
         height = self._cursor - top
@@ -91,7 +91,7 @@ class LineView(ScrollView, can_focus=True):
         if self.cursor_key != before:
             self.post_message(self.CursorMoved(self, self.cursor_key))
 
-    def show_before(self, lines: Sequence[Line], keys: Sequence[str]) -> None:
+    def show_before(self, lines: Sequence[SpanLine], keys: Sequence[str]) -> None:
         """Show lines that begin earlier than before: what is in sight stays in place."""
         added = len(lines) - len(self._lines)
         top, self._cursor = round(self.scroll_y) + added, self._cursor + added
@@ -212,7 +212,7 @@ class LineView(ScrollView, can_focus=True):
         if top + self.size.height >= len(self._lines):
             self.post_message(self.AtEdge(self, top=False))
 
-    def _refresh_changed(self, old: Sequence[Line], top: int) -> None:
+    def _refresh_changed(self, old: Sequence[SpanLine], top: int) -> None:
         """Draw only the rows in sight that are not as they were."""
         for at in range(top, min(top + self.size.height, len(self._lines))):
             if self._lines[at] != (old[at] if at < len(old) else EMPTY):

@@ -5,24 +5,24 @@ from typing import overload
 
 from msgspec import Struct
 
-from fleet.tui.spans import EMPTY, Line
+from fleet.tui.spans import EMPTY, SpanLine
 
 
-class LazyLines(Sequence[Line]):
+class LazyLines(Sequence[SpanLine]):
     """Lines that are made when they are first looked at: of a long list only what is in sight."""
 
-    def __init__(self, makers: Sequence[Line | Callable[[], Line]]) -> None:
+    def __init__(self, makers: Sequence[SpanLine | Callable[[], SpanLine]]) -> None:
         self._makers = makers
-        self._made: dict[int, Line] = {}
+        self._made: dict[int, SpanLine] = {}
 
     def __len__(self) -> int:
         return len(self._makers)
 
     @overload
-    def __getitem__(self, index: int) -> Line: ...
+    def __getitem__(self, index: int) -> SpanLine: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Line]: ...
-    def __getitem__(self, index: int | slice) -> Line | Sequence[Line]:
+    def __getitem__(self, index: slice) -> Sequence[SpanLine]: ...
+    def __getitem__(self, index: int | slice) -> SpanLine | Sequence[SpanLine]:
         if isinstance(index, slice):
             return [self[at] for at in range(*index.indices(len(self)))]
         if index not in self._made:
@@ -34,7 +34,7 @@ class LazyLines(Sequence[Line]):
 class Listing(Struct, frozen=True):
     """Lines, and the key of each; a line with an empty key cannot be chosen."""
 
-    lines: Sequence[Line] = ()
+    lines: Sequence[SpanLine] = ()
     keys: Sequence[str] = ()
 
 
@@ -42,10 +42,10 @@ class ListingDraft:
     """A listing in the making."""
 
     def __init__(self) -> None:
-        self._lines: list[Line | Callable[[], Line]] = []
+        self._lines: list[SpanLine | Callable[[], SpanLine]] = []
         self._keys: list[str] = []
 
-    def add(self, line: Line | Callable[[], Line] = EMPTY, key: str = "") -> None:
+    def add(self, line: SpanLine | Callable[[], SpanLine] = EMPTY, key: str = "") -> None:
         self._lines.append(line)
         self._keys.append(key)
 

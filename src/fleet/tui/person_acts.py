@@ -18,7 +18,7 @@ from fleet.tui.forms.text_form import TextForm
 from fleet.tui.forms.word_form import WORD, WordForm
 from fleet.tui.home_threads import HomeThread, Job, Unread
 from fleet.tui.key_table import keys_here
-from fleet.tui.spans import Line, paragraph, said
+from fleet.tui.spans import SpanLine, paragraph, said
 from fleet.tui.views.log_lines import DoneAct
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class PersonActs:
             return
         diff = self._app.detail.diff
         comments = diff.comments if diff.task_id == row.id else []
-        about: list[Line] = [
+        about: list[SpanLine] = [
             ((f"{said(each.path)}:{each.line}  ", "dim"), (said(each.text), ""))
             for each in comments
         ]
@@ -219,7 +219,7 @@ class PersonActs:
             if key.words
         ]
 
-    def _write(self, verb: str, task_id: str, title: str, about: Sequence[Line]) -> None:
+    def _write(self, verb: str, task_id: str, title: str, about: Sequence[SpanLine]) -> None:
         """Have a text written and sent; what is not sent is kept."""
         if self._refused():
             return

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from fleet.tui.key_table import keys_line
 from fleet.tui.listing import Listing
-from fleet.tui.spans import Line, clipped, said
+from fleet.tui.spans import SpanLine, clipped, said
 from fleet.tui.status_lines import VIEWS, place_line, tab_line, top_line, trouble_of
 from fleet.tui.views.now_list import now_listing
 from fleet.tui.views.question_list import question_listing, question_page
@@ -106,7 +106,7 @@ class ScreenDrawing:
         width = app.size.width
         app.lines("keys").show([keys_line(app.panes.here(), width, read_only=app.read_only)])
 
-    def say(self, line: Line) -> None:
+    def say(self, line: SpanLine) -> None:
         """What the last act came to, above the keys."""
         self._app.lines("said").show([clipped(line, self._app.size.width)])
 

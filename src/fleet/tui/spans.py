@@ -10,9 +10,9 @@ from fleet.schemas.shown_text import cells, cut, one_line, wrapped
 
 #: A text and its style: `bold`, `dim`, a colour, or several of them; empty: plain.
 Span = tuple[str, str]
-Line = tuple[Span, ...]
+SpanLine = tuple[Span, ...]
 
-EMPTY: Line = ()
+EMPTY: SpanLine = ()
 #: The least room that a text is broken for.
 _LEAST_ROOM = 16
 #: How wide a tab of a file is drawn.
@@ -26,12 +26,12 @@ def said(text: str) -> str:
     return one_line(text.replace("\t", _TAB))
 
 
-def plain(line: Line) -> str:
+def plain(line: SpanLine) -> str:
     """The text of a line."""
     return "".join(text for text, _ in line)
 
 
-def clipped(line: Line, width: int) -> Line:
+def clipped(line: SpanLine, width: int) -> SpanLine:
     """As much of a line as fits; what is cut ends in `…`."""
     room = width
     found: list[Span] = []
@@ -45,7 +45,7 @@ def clipped(line: Line, width: int) -> Line:
     return tuple(found)
 
 
-def standing_out(line: Line, wanted: str) -> Line:
+def standing_out(line: SpanLine, wanted: str) -> SpanLine:
     """The line with every occurrence of a text reversed, in any case."""
     found: list[Span] = []
     for text, style in line:
@@ -57,7 +57,7 @@ def standing_out(line: Line, wanted: str) -> Line:
     return tuple(span for span in found if span[0])
 
 
-def sides(left: Line, right: Line, width: int) -> Line:
+def sides(left: SpanLine, right: SpanLine, width: int) -> SpanLine:
     """A line with `right` at the right edge; `left` is cut where both have no room."""
     room = width - cells(plain(right))
     head = clipped(left, max(0, room - 1))
@@ -71,7 +71,7 @@ def column(text: str, width: int, *, right: bool = False) -> str:
     return gap + short if right else short + gap
 
 
-def paragraph(text: str, width: int, style: str = "", indent: int = 0) -> Iterator[Line]:
+def paragraph(text: str, width: int, style: str = "", indent: int = 0) -> Iterator[SpanLine]:
     """A text of several lines, each broken between words; how far a line stands in is kept."""
     for part in text.strip("\n").splitlines():
         words = part.replace("\t", _TAB).lstrip(" ")
@@ -80,10 +80,12 @@ def paragraph(text: str, width: int, style: str = "", indent: int = 0) -> Iterat
             yield ((" " * begin, ""), (row, style))
 
 
-def fact(name: str, value: str, width: int, style: str = "", column_width: int = 12) -> list[Line]:
+def fact(
+    name: str, value: str, width: int, style: str = "", column_width: int = 12
+) -> list[SpanLine]:
     """A named value; what has no room goes on below, in the same column."""
     rows = list(wrapped(said(value), max(_LEAST_ROOM, width - column_width)))
-    head: Line = ((column(name, column_width), "dim"), (rows[0], style))
+    head: SpanLine = ((column(name, column_width), "dim"), (rows[0], style))
     return [head, *(((" " * column_width, ""), (row, style)) for row in rows[1:])]
 
 
@@ -93,7 +95,7 @@ def bar(share: float, width: int) -> str:
     return "█" * full + "░" * (width - full)
 
 
-def joined(parts: Sequence[Line], between: str = "  ") -> Line:
+def joined(parts: Sequence[SpanLine], between: str = "  ") -> SpanLine:
     """Lines behind each other."""
     found: list[Span] = []
     for number, part in enumerate(part for part in parts if part):

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from fleet.control.view.now import Now, SupervisorNow, TaskRow
 from fleet.schemas.shown_text import cells, cut, duration
-from fleet.tui.spans import Line, Span, plain, said, sides
+from fleet.tui.spans import Span, SpanLine, plain, said, sides
 
 VIEWS: Mapping[str, str] = {
     "now": "Now",
@@ -21,7 +21,7 @@ TABS: Sequence[str] = ("receipt", "transcript", "diff", "plan", "runs")
 _NAMED, _OLD = 4, 8.0
 
 
-def top_line(now: Now | None, view: str, width: int, at: datetime | None = None) -> Line:
+def top_line(now: Now | None, view: str, width: int, at: datetime | None = None) -> SpanLine:
     """The views, and whether tasks are started; `at`: the moment, if later than *now*."""
     left: list[Span] = []
     for number, (name, words) in enumerate(VIEWS.items(), 1):
@@ -41,7 +41,7 @@ def view_at(now: Now | None, x: int) -> str:
     return ""
 
 
-def _supervisor(now: Now, at: datetime | None) -> Line:
+def _supervisor(now: Now, at: datetime | None) -> SpanLine:
     seen = now.supervisor
     slots: Span = (f"{seen.runs}/{seen.slots} ", "bold" if seen.runs else "dim")
     if not seen.alive:
@@ -57,7 +57,7 @@ def _supervisor(now: Now, at: datetime | None) -> Line:
 
 def place_line(
     crumbs: Sequence[str], trouble: str, width: int, *, wanted: str = "", marked: int = 0
-) -> Line:
+) -> SpanLine:
     """Where the person is, what is filtered and selected, and what is wrong."""
     left: list[Span] = [(" > ".join(crumbs), "bold")]
     if wanted:
@@ -65,7 +65,7 @@ def place_line(
     if marked:
         left.append((f"  {marked} selected", "bold yellow"))
     room = width - cells(plain(tuple(left))) - 4
-    right: Line = ((f" {cut(said(trouble), max(0, room))} ", "bold red"),) if trouble else ()
+    right: SpanLine = ((f" {cut(said(trouble), max(0, room))} ", "bold red"),) if trouble else ()
     return sides(tuple(left), right, width)
 
 
@@ -91,7 +91,7 @@ def _hindrance(seen: SupervisorNow) -> str:
     return seen.hindrances[0] if seen.hindrances else ""
 
 
-def tab_line(tab: str, width: int) -> Line:
+def tab_line(tab: str, width: int) -> SpanLine:
     """The tabs of a task."""
     spans: list[Span] = [(f" {each} ", "reverse" if each == tab else "dim") for each in TABS]
     return sides(tuple(spans), (), width)

@@ -21,7 +21,7 @@ from fleet.schemas import (
 )
 from fleet.schemas.units import shown_span
 
-Rung = Literal[
+LiveRung = Literal[
     "fine",
     "never_started",
     "degraded",
@@ -37,7 +37,7 @@ Rung = Literal[
     "looping",
     "finished_not_gone",
 ]
-Reaction = Literal[
+RungReaction = Literal[
     "none",
     #: Report it once, and let the run be.
     "report",
@@ -139,8 +139,8 @@ class RunFacts(Struct, frozen=True, kw_only=True):
 class StallState(Struct, frozen=True, kw_only=True):
     """The rung on which a run stands, and what is to be done."""
 
-    rung: Rung = "fine"
-    reaction: Reaction = "none"
+    rung: LiveRung = "fine"
+    reaction: RungReaction = "none"
     why: str = ""
     #: How a run has ended that is to be stopped; None: as its stream says.
     outcome: Outcome | None = None

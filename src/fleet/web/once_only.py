@@ -17,16 +17,18 @@ _KEPT, _MOST = 600.0, 1000
 #: Seconds that an act may take: a stop waits for the agent to end, a landing for its checks.
 _PATIENCE = 600.0
 
-Key = tuple[str, str]
+OnceKey = tuple[str, str]
 
 
 class OnceOnly:
     """The answers of acts, by session and key."""
 
     def __init__(self) -> None:
-        self._answers: OrderedDict[Key, tuple[float, bytes, asyncio.Task[ActEnd]]] = OrderedDict()
+        self._answers: OrderedDict[OnceKey, tuple[float, bytes, asyncio.Task[ActEnd]]] = (
+            OrderedDict()
+        )
 
-    async def result(self, key: Key, asked: Any, do: Callable[[], ActEnd]) -> ActEnd:
+    async def result(self, key: OnceKey, asked: Any, do: Callable[[], ActEnd]) -> ActEnd:
         """The result of the act: now, or from the first time that the act was asked for. Raises
         FleetError.
         """

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleet.errors import InvalidTask
-from fleet.files.tail import Follower, Framer, Line
+from fleet.files.tail import Follower, Framer, StreamLine
 
 #: A stream with everything that a naive reader trips over.
 STREAM = (
@@ -34,7 +34,7 @@ def frame(chunks, max_line=1 << 20):
 
 def whole_lines(data):
     *lines, rest = data.split(b"\n")
-    return [Line(line) for line in lines] + ([Line(rest, whole=False)] if rest else [])
+    return [StreamLine(line) for line in lines] + ([StreamLine(rest, whole=False)] if rest else [])
 
 
 @given(st.lists(st.binary(max_size=20) | st.sampled_from([b"\n", b"\r\n", b"a\n\nb", b"\x00"])))
@@ -49,7 +49,8 @@ def test_a_long_line_keeps_its_head_and_counts_the_rest(data, draw):
     cuts = sorted(draw.draw(st.lists(st.integers(0, len(data)), max_size=5)))
     chunks = [data[a:b] for a, b in zip([0, *cuts], [*cuts, len(data)], strict=True)]
     assert frame(chunks, max_line=8) == [
-        Line(line.data[:8], max(0, len(line.data) - 8), line.whole) for line in whole_lines(data)
+        StreamLine(line.data[:8], max(0, len(line.data) - 8), line.whole)
+        for line in whole_lines(data)
     ]
     framer = Framer(8)
     for chunk in chunks:
@@ -105,12 +106,12 @@ def test_a_file_may_come_later_and_grow(tmp_path):
     with path.open("ab", buffering=0) as file:
         file.write(b"one\ntw")
         assert follower.behind
-        assert follower.read() == [Line(b"one")]
+        assert follower.read() == [StreamLine(b"one")]
         assert not follower.behind
         assert follower.read() == []
         file.write(b"o\nthr")
-        assert follower.read() == [Line(b"two")]
-    assert list(follower.finish()) == [Line(b"thr", whole=False)]
+        assert follower.read() == [StreamLine(b"two")]
+    assert list(follower.finish()) == [StreamLine(b"thr", whole=False)]
 
 
 def test_a_follower_goes_on_where_another_left_off(tmp_path):
@@ -131,9 +132,9 @@ def test_a_file_that_was_cut_short_is_read_from_its_start(tmp_path):
     path = tmp_path / "stdout"
     path.write_bytes(b"a long first line\nand a piece")
     follower = Follower(path)
-    assert follower.read() == [Line(b"a long first line")]
+    assert follower.read() == [StreamLine(b"a long first line")]
     path.write_bytes(b"new\n")
-    assert follower.read() == [Line(b"new")]
+    assert follower.read() == [StreamLine(b"new")]
     assert follower.offset == 4
 
 

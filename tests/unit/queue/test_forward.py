@@ -14,7 +14,7 @@ from fleet.bd.beads_create import create
 from fleet.bd.beads_forward import forward
 from fleet.bd.callers_files import located
 from fleet.errors import BadInput, QueueBusy, QueueUnavailable
-from fleet.queue.beads.bd_cli.bd_client import Client, environment
+from fleet.queue.beads.bd_cli.bd_client import BdClient, environment
 from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Settings
 from tests.builders import a_program
@@ -131,7 +131,7 @@ class TestForward:
         with (tmp_path / "out").open("w") as stdout:
             forward(beads.home, ["show", "x"], environ=environ, stdout=stdout)
         assert (tmp_path / "out").read_text() == "real bd version 1.3.0\n"
-        client = Client(beads.home, variables=environment(beads.home, environ))
+        client = BdClient(beads.home, variables=environment(beads.home, environ))
         assert client.call(["version"]).out == b"real bd version 1.3.0\n"
 
     def test_a_death_by_signal_is_told_as_a_shell_tells_it(self, beads, tmp_path):

@@ -7,10 +7,10 @@ from fleet.bd.command import Call, Failure, Reply, Verb
 from fleet.bd.output.json_shapes import issue
 from fleet.bd.pflag import Flag
 from fleet.queue.sql.dependencies import epics
-from fleet.queue.sql.tracker.counts import Group, figures, grouped
+from fleet.queue.sql.tracker.counts import CountGroup, figures, grouped
 from fleet.queue.sql.tracker.search import total
 
-_GROUPS: Mapping[str, Group] = {
+_GROUPS: Mapping[str, CountGroup] = {
     "by-status": "status",
     "by-priority": "priority",
     "by-type": "issue_type",
@@ -20,7 +20,7 @@ _GROUPS: Mapping[str, Group] = {
 
 
 def _count(call: Call) -> Reply:
-    asked: list[Group] = [group for flag, group in _GROUPS.items() if call.line.switch(flag)]
+    asked: list[CountGroup] = [group for flag, group in _GROUPS.items() if call.line.switch(flag)]
     if len(asked) > 1:
         raise Failure("only one --by-* flag can be specified")
     want = filters.search_of(call)
@@ -63,7 +63,7 @@ COUNT = Verb(
     usage="bd count [flags]",
     about="Count issues matching filters",
     flags=(
-        *(Flag(flag, "switch", help=f"Group count by {flag[3:]}") for flag in _GROUPS),
+        *(Flag(flag, "switch", help=f"CountGroup count by {flag[3:]}") for flag in _GROUPS),
         *filters.FINDING,
     ),
 )

@@ -15,8 +15,8 @@ from fleet.queue.sql.tracker.search import (
     READY_WORK,
     WORK_TYPES,
     Condition,
-    Order,
     Search,
+    SortOrder,
     holds,
     search,
 )
@@ -24,7 +24,7 @@ from fleet.schemas import Task
 
 #: Types of machinery that a plain list leaves out.
 _INFRASTRUCTURE = ("agent", "role", "rig", "message", "gate")
-_ORDERS: tuple[Order, ...] = (
+_ORDERS: tuple[SortOrder, ...] = (
     "priority", "created", "updated", "closed", "status", "id", "title", "type", "assignee",
 )  # fmt: skip
 _SOME = 50
@@ -79,7 +79,7 @@ def _children_of(parent: str) -> list[Condition]:
     return [Condition("child_of", (parent,))] if parent else []
 
 
-def _order(call: Call) -> Order:
+def _order(call: Call) -> SortOrder:
     name = call.line.text("sort") or "priority"
     for order in _ORDERS:
         if order == name:

@@ -14,14 +14,14 @@ from fleet.queue.sql.tracker.search import (
     READY_WORK,
     WORK_TYPES,
     Condition,
-    Order,
     Search,
+    SortOrder,
     search,
     total,
 )
 
 _SOME = 100
-_ORDERS: dict[str, Order] = {"priority": "fifo", "oldest": "oldest", "hybrid": "hybrid"}
+_ORDERS: dict[str, SortOrder] = {"priority": "fifo", "oldest": "oldest", "hybrid": "hybrid"}
 
 
 def _ready(call: Call) -> Reply:

@@ -10,9 +10,9 @@ from fleet.cli.terminal_text import count, cut, duration, first_line, one_line, 
 from fleet.control.compare.diffs import EntryDiff
 from fleet.control.compare.results import Range, Summary, summaries
 from fleet.control.usage import ENOUGH
-from fleet.schemas.comparison import Comparison, Entry, Result, Standing
+from fleet.schemas.comparison import Comparison, Entry, EntryStanding, Result
 
-_COLOURS: Mapping[Standing, str] = {
+_COLOURS: Mapping[EntryStanding, str] = {
     "checked": "green",
     "plausible": "green",
     "unverified": "red",
@@ -68,7 +68,7 @@ def _tokens(result: Result) -> str:
     return count(result.tokens) + ("+?" if result.uncounted else "")
 
 
-def word(standing: Standing) -> str:
+def word(standing: EntryStanding) -> str:
     return standing.replace("_", " ")
 
 

@@ -6,7 +6,7 @@ from fleet import control
 from fleet.cli.cost.usage import NOTHING, moment
 from fleet.cli.json_output import pretty
 from fleet.cli.terminal_text import count, one_line, table, terminal_width
-from fleet.control.usage import ENOUGH, Record, ended_runs, records
+from fleet.control.usage import ENOUGH, CoderRecord, ended_runs, records
 
 
 @click.command("stats")
@@ -43,14 +43,14 @@ _DROP = (
 )  # fmt: skip
 
 
-def show(found: list[Record], columns: int) -> None:
+def show(found: list[CoderRecord], columns: int) -> None:
     """Print the table into so many columns."""
     rows = [(one_line(f"{row.coder} {row.model}".strip()), *_cells(row)) for row in found]
     for line in table(_HEAD, rows, right=_HEAD[1:], width=columns, drop=_DROP):
         click.echo(line)
 
 
-def _cells(row: Record) -> tuple[str, ...]:
+def _cells(row: CoderRecord) -> tuple[str, ...]:
     mark = "~" if row.estimated_usd else ""
     return (
         str(row.tasks),

@@ -9,15 +9,15 @@ from fleet.cli.terminal_text import cells, one_line, painted
 from fleet.errors import FleetError
 
 #: A command and what it is for.
-Step = tuple[str, str]
+NextStep = tuple[str, str]
 
-_WATCH: Sequence[Step] = (
+_WATCH: Sequence[NextStep] = (
     ("fleet top", "watch and steer, on the whole screen"),
     ("fleet web", "the same as a page in your browser"),
     ("fleet tasks", "the same as lines; --all adds what waits and was done"),
     ("fleet status", "does a supervisor run, and what is in its way?"),
 )
-_CREATE: Step = ('fleet bd create "…"', "one more task, in its project's directory")
+_CREATE: NextStep = ('fleet bd create "…"', "one more task, in its project's directory")
 
 
 def print_next_steps(env: Mapping[str, str] = os.environ) -> None:
@@ -31,7 +31,7 @@ def print_next_steps(env: Mapping[str, str] = os.environ) -> None:
     print_line(painted("All commands: fleet --help", "dim"))
 
 
-def next_steps(env: Mapping[str, str]) -> tuple[str, list[Step]]:
+def next_steps(env: Mapping[str, str]) -> tuple[str, list[NextStep]]:
     """A sentence on the state of the home that `env` names, and the steps that suit that state."""
     try:
         has_home = control.home_exists(env)
@@ -66,11 +66,11 @@ def _asking(fleet: control.Control) -> list[str]:
 
 def _steps(
     tasks: Mapping[str, int], asked: Sequence[str], *, supervised: bool
-) -> tuple[str, list[Step]]:
+) -> tuple[str, list[NextStep]]:
     unfinished = sum(number for status, number in tasks.items() if status != "closed")
     if not unfinished:
         return "The queue is empty.", [_CREATE, ("fleet plan apply SPEC", "tasks out of a spec")]
-    steps: list[Step] = []
+    steps: list[NextStep] = []
     if asked:
         what = "an agent asks" if len(asked) == 1 else f"{len(asked)} agents ask"
         steps.append((asked[0], f"{what}: fleet questions"))

@@ -7,7 +7,7 @@ import click
 from fleet import control
 from fleet.cli.print_lines import print_line
 from fleet.control.landing.only_people import refuse_agents
-from fleet.control.operator.install_entry import Client, entry_for, write_entry
+from fleet.control.operator.install_entry import OperatorClient, entry_for, write_entry
 from fleet.errors import BadInput
 
 
@@ -42,7 +42,7 @@ def command(ctx: click.Context, operator: bool, allow: str | None) -> None:
 @click.option("--allow", type=click.Choice(["write"]), help="Let it act, and not only read.")
 def install(client: str, write: bool, allow: str | None) -> None:
     """Print the entry for a client's settings, or write it there; the rest of the file is kept."""
-    entry = entry_for(cast("Client", client), control.opened().home, write=allow == "write")
+    entry = entry_for(cast("OperatorClient", client), control.opened().home, write=allow == "write")
     if not write:
         print_line(entry.text.rstrip("\n"))
         print_line(f"Put this into {entry.path}, or: fleet mcp install {client} --write", err=True)

@@ -21,7 +21,7 @@ from fleet.home.landing_json import Landing
 from fleet.schemas import Task, named
 
 #: A row of the page: a name (empty: the row continues the one above) and a text.
-Row = tuple[str, str]
+ShownField = tuple[str, str]
 
 
 def show(line: Parsed) -> int:
@@ -56,7 +56,7 @@ def show_task(fleet: Control, task: Task, now: datetime) -> None:
             print_line(f"{name}:\n{lines(text)}", 0)
 
 
-def _head(fleet: Control, task: Task, landing: Landing | None) -> list[Row]:
+def _head(fleet: Control, task: Task, landing: Landing | None) -> list[ShownField]:
     return [
         ("id", task.id),
         ("title", one_line(task.title)),
@@ -65,7 +65,7 @@ def _head(fleet: Control, task: Task, landing: Landing | None) -> list[Row]:
     ]
 
 
-def _landing(fleet: Control, task: Task, landing: Landing | None) -> list[Row]:
+def _landing(fleet: Control, task: Task, landing: Landing | None) -> list[ShownField]:
     """How far the work is on the way to the branch, and the receipt of a landing."""
     if landing is None:
         return []
@@ -83,7 +83,7 @@ def _landing(fleet: Control, task: Task, landing: Landing | None) -> list[Row]:
     return rows
 
 
-def _left(fleet: Control, task: Task) -> list[Row]:
+def _left(fleet: Control, task: Task) -> list[ShownField]:
     """Of work that waits for a host to take the landing over: how that comes about."""
     if not task.waits_to_land or not fleet.is_shared:
         return []
@@ -92,7 +92,7 @@ def _left(fleet: Control, task: Task) -> list[Row]:
     return [("left", words) for words in left_work(fleet, [task]).values()]
 
 
-def _lands(details: TaskDetails) -> list[Row]:
+def _lands(details: TaskDetails) -> list[ShownField]:
     """Where the work of a task will land that waits to run."""
     if details.place is None or details.task.status not in ("open", "in_progress", "deferred"):
         return []
@@ -115,7 +115,7 @@ def _status(fleet: Control, task: Task, landing: Landing | None) -> str:
     return f"{task.status} (with fleet on host {runs_elsewhere(fleet, task.id).host_of(task)})"
 
 
-def _place(details: TaskDetails) -> list[Row]:
+def _place(details: TaskDetails) -> list[ShownField]:
     place = details.place
     if place is None:
         return [("invalid", details.invalid), ("", details.hint)]
@@ -140,13 +140,13 @@ def _part(name: str, value: str) -> str:
     return {"pinned": "pins", "limits": value.partition(" ")[0]}.get(name, name)
 
 
-def _code(fleet: Control, details: TaskDetails) -> list[Row]:
+def _code(fleet: Control, details: TaskDetails) -> list[ShownField]:
     """Where other hosts get the code from, or which host the task stays on."""
     words = where_code_is(fleet, details.task) if details.place is not None else ""
     return [("code", one_line(words))] if words else []
 
 
-def _clone(details: TaskDetails, *, has_landed: bool) -> list[Row]:
+def _clone(details: TaskDetails, *, has_landed: bool) -> list[ShownField]:
     """Where the task's clone is, and where the work comes to until landed."""
     if not details.clone:
         return []
@@ -174,9 +174,9 @@ def _rules(details: TaskDetails) -> list[tuple[str, str, bool]]:
     return [*rows, ("limits", rest, False)] if rest else rows
 
 
-def _budgets(details: TaskDetails) -> list[Row]:
+def _budgets(details: TaskDetails) -> list[ShownField]:
     """What is left of the task's budget, and a budget of the day that the task waits for."""
-    rows: list[Row] = []
+    rows: list[ShownField] = []
     budget, day = details.budget, details.day_budget
     if budget is not None and details.place is not None:
         ruled = details.place.ruled
@@ -190,7 +190,7 @@ def _budgets(details: TaskDetails) -> list[Row]:
     return rows
 
 
-def _times(task: Task, now: datetime) -> list[Row]:
+def _times(task: Task, now: datetime) -> list[ShownField]:
     """When the task was made, begun and closed."""
     made = f"{moment(task.created_at, now)}" + (f" by {task.created_by}" if task.created_by else "")
     rows = [("made", one_line(made))]
@@ -199,9 +199,9 @@ def _times(task: Task, now: datetime) -> list[Row]:
     return rows
 
 
-def _runs(details: TaskDetails) -> list[Row]:
+def _runs(details: TaskDetails) -> list[ShownField]:
     """How often the task was tried, at what cost, how the last run ended, and what was refused."""
-    past, rows = details.past, list[Row]()
+    past, rows = details.past, list[ShownField]()
     if past.runs:
         failed = f"{past.attempts} of {past.retry_limit} attempts failed"
         rows.append(("runs", f"{past.runs}, {failed}, spent {past.spent.words()}"))
@@ -217,8 +217,8 @@ def _runs(details: TaskDetails) -> list[Row]:
     return rows
 
 
-def _tail(task: Task) -> list[Row]:
-    rows: list[Row] = []
+def _tail(task: Task) -> list[ShownField]:
+    rows: list[ShownField] = []
     if task.labels:
         rows.append(("labels", one_line(", ".join(task.labels))))
     if task.close_reason:
@@ -226,7 +226,7 @@ def _tail(task: Task) -> list[Row]:
     return rows
 
 
-def _waits(details: TaskDetails, now: datetime) -> list[Row]:
+def _waits(details: TaskDetails, now: datetime) -> list[ShownField]:
     """What the task waits for: other tasks, and the moment of `not_before`."""
     rows = [
         ("waits for", f"{each.id} ({each.standing}): {one_line(each.title)}")
@@ -241,7 +241,7 @@ def _waits(details: TaskDetails, now: datetime) -> list[Row]:
     return [*rows, ("not before", f"{when}: {why}" if why else when)]
 
 
-def _messages(details: TaskDetails) -> list[Row]:
+def _messages(details: TaskDetails) -> list[ShownField]:
     """The messages of people to the task's agents, and the run that read each."""
     return [
         ("told", f"{one_line(tell.line)} ({f'run {tell.run}' if tell.run else 'waits'})")

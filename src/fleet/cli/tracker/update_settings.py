@@ -13,7 +13,7 @@ from fleet.bd.pflag import FlagError, parse, take
 from fleet.cli.terminal_text import one_line
 from fleet.control import Control
 from fleet.control.acts.change_settings import FIELDS, plan_changes, write_settings
-from fleet.control.acts.task_flags import Given, shown_settings
+from fleet.control.acts.task_flags import FlagValues, shown_settings
 from fleet.errors import BadInput
 from fleet.schemas import Settings, Task
 from fleet.schemas.shown_text import harmless
@@ -48,7 +48,7 @@ def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]
     return 0
 
 
-def _told(task: Task, settings: Settings, given: Given) -> str:
+def _told(task: Task, settings: Settings, given: FlagValues) -> str:
     names = {FIELDS.get(flag, flag) for flag in given}
     shown = [
         f"{name}: {one_line(value)}"

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from fleet.coders.stream import json_line
-from fleet.coders.stream.json_line import Record, at, count, record, records, text
+from fleet.coders.stream.json_line import JsonObject, at, count, record, records, text
 from fleet.schemas import Event, RateLimit, Reason, ToolCall, ToolResult, Usage
 
 #: How the CLI's own `error` field names a failure. It has no codes.
@@ -52,11 +52,11 @@ def event(raw_line: str) -> Event:
             return Event(kind="unknown", raw=line)
 
 
-def _session(line: Record) -> str | None:
+def _session(line: JsonObject) -> str | None:
     return text(line, "conversation_id") or text(line, "init", "conversation_id") or None
 
 
-def _step(line: Record, step: Record) -> Event:
+def _step(line: JsonObject, step: JsonObject) -> Event:
     kind = text(step, "step_type")
     if kind == "tool":
         return _tool(line, step)
@@ -72,7 +72,7 @@ def _step(line: Record, step: Record) -> Event:
     return Event(kind="other" if kind in _QUIET_STEPS else "unknown", raw=line)
 
 
-def _tool(line: Record, step: Record) -> Event:
+def _tool(line: JsonObject, step: JsonObject) -> Event:
     info = record(step, "tool_info")
     call = ToolCall(
         id=str(at(step, "step_index")),
@@ -88,7 +88,7 @@ def _tool(line: Record, step: Record) -> Event:
     return Event(kind="tool_result", raw=line, calls=(call,), results=(result,))
 
 
-def _usage(usage: Record) -> Usage:
+def _usage(usage: JsonObject) -> Usage:
     cached = count(usage, "cache_read_tokens")
     return Usage(
         input=max(0, count(usage, "input_tokens") - cached),
@@ -97,7 +97,7 @@ def _usage(usage: Record) -> Usage:
     )
 
 
-def _result(line: Record, result: Record) -> Event:
+def _result(line: JsonObject, result: JsonObject) -> Event:
     answer, error = text(result, "response").strip(), text(result, "error")
     denied = _denied(result)
     tokens = _usage(record(result, "usage"))
@@ -127,7 +127,7 @@ def _result(line: Record, result: Record) -> Event:
     )
 
 
-def _denied(result: Record) -> tuple[str, ...]:
+def _denied(result: JsonObject) -> tuple[str, ...]:
     named = [
         text(action, "tool_name") or text(action, "name") or text(action, "action")
         for action in records(result, "denied_actions")

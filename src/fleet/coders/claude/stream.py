@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from fleet.coders.stream import json_line
-from fleet.coders.stream.json_line import Record, count, number, record, records, text
+from fleet.coders.stream.json_line import JsonObject, count, number, record, records, text
 from fleet.schemas import (
     Event,
     LimitKind,
@@ -124,7 +124,7 @@ def event(raw_line: str) -> Event:
             return Event(kind="other" if kind in _QUIET_TYPES else "unknown", raw=line)
 
 
-def _system(line: Record) -> Event:
+def _system(line: JsonObject) -> Event:
     match text(line, "subtype"):
         case "init":
             return Event(
@@ -155,12 +155,12 @@ def _system(line: Record) -> Event:
             return Event(kind="other" if subtype in _QUIET_SUBTYPES else "unknown", raw=line)
 
 
-def _servers(line: Record) -> list[tuple[str, str]]:
+def _servers(line: JsonObject) -> list[tuple[str, str]]:
     found = records(line, "mcp_servers")
     return [(text(server, "name"), text(server, "status")) for server in found]
 
 
-def _offers(line: Record) -> tuple[str, ...]:
+def _offers(line: JsonObject) -> tuple[str, ...]:
     """What the session offers. A server that is still being reached counts: it may be there before
     it is needed.
     """
@@ -168,7 +168,7 @@ def _offers(line: Record) -> tuple[str, ...]:
     return (*servers, *(f"tool:{name}" for name in json_line.texts(line, "tools")))
 
 
-def _retry(line: Record) -> Event:
+def _retry(line: JsonObject) -> Event:
     status = count(line, "error_status")
     kinds: dict[int, LimitKind] = {429: "throttle", 529: "overload"}
     wait = number(line, "retry_delay_ms")
@@ -179,7 +179,7 @@ def _retry(line: Record) -> Event:
     return Event(kind="retry", raw=line, limits=limits, text=text(line, "error"))
 
 
-def _assistant(line: Record) -> Event:
+def _assistant(line: JsonObject) -> Event:
     message = record(line, "message")
     blocks = records(message, "content")
     words = "".join(text(block, "text") for block in blocks if text(block, "type") == "text")
@@ -209,13 +209,13 @@ def _assistant(line: Record) -> Event:
     )
 
 
-def _model(message: Record) -> str | None:
+def _model(message: JsonObject) -> str | None:
     """The model that answered; the CLI's own words bear a name in brackets, which is none."""
     name = text(message, "model")
     return name if name and not name.startswith("<") else None
 
 
-def _error(line: Record, error: str, words: str) -> Event:
+def _error(line: JsonObject, error: str, words: str) -> Event:
     reason = _ERRORS.get(error, "api_error")
     if error == "unknown" and words.startswith("API Error: 4"):
         reason = "bad_request"
@@ -229,7 +229,7 @@ def _error(line: Record, error: str, words: str) -> Event:
     )
 
 
-def _usage(usage: Record) -> Usage:
+def _usage(usage: JsonObject) -> Usage:
     return Usage(
         input=count(usage, "input_tokens"),
         cache_read=count(usage, "cache_read_input_tokens"),
@@ -238,7 +238,7 @@ def _usage(usage: Record) -> Usage:
     )
 
 
-def _user(line: Record) -> Event:
+def _user(line: JsonObject) -> Event:
     results = tuple(
         ToolResult(
             id=text(block, "tool_use_id"),
@@ -252,7 +252,7 @@ def _user(line: Record) -> Event:
     return Event(kind="tool_result" if results else "other", raw=line, results=results)
 
 
-def _is_refusal(block: Record) -> bool:
+def _is_refusal(block: JsonObject) -> bool:
     """The CLI refused the call; a command that ran and failed begins with an exit code."""
     words = _content(block)
     return block.get("is_error") is True and (
@@ -261,7 +261,7 @@ def _is_refusal(block: Record) -> bool:
     )
 
 
-def _denied(denials: Sequence[Record]) -> tuple[ToolCall, ...]:
+def _denied(denials: Sequence[JsonObject]) -> tuple[ToolCall, ...]:
     return tuple(
         ToolCall(
             id=text(each, "tool_use_id"),
@@ -276,12 +276,12 @@ def _names(calls: Sequence[ToolCall]) -> tuple[str, ...]:
     return tuple(call.name for call in calls)
 
 
-def _content(block: Record) -> str:
+def _content(block: JsonObject) -> str:
     parts = [text(part, "text") for part in records(block, "content")]
     return text(block, "content") or "\n".join(part for part in parts if part)
 
 
-def _rate_limit(line: Record) -> Event:
+def _rate_limit(line: JsonObject) -> Event:
     info = record(line, "rate_limit_info")
     told = text(info, "status")
     used = number(info, "utilization")
@@ -312,7 +312,7 @@ def _rate_limit(line: Record) -> Event:
     )
 
 
-def _result(line: Record) -> Event:
+def _result(line: JsonObject) -> Event:
     failed = text(line, "subtype") != "success" or line.get("is_error") is not False
     models = record(line, "modelUsage")
     windows = [count(models, name, "contextWindow") for name in models]
@@ -337,7 +337,7 @@ def _result(line: Record) -> Event:
     )
 
 
-def _run_usage(models: Record) -> Usage:
+def _run_usage(models: JsonObject) -> Usage:
     """All models of the run, subagents too; `usage` of the same line is the last turn's alone."""
     whole = Usage()
     for name in models:
@@ -350,7 +350,7 @@ def _run_usage(models: Record) -> Usage:
     return whole
 
 
-def _failure(line: Record) -> Reason | None:
+def _failure(line: JsonObject) -> Reason | None:
     """Why the run failed, as far as this line tells; an earlier line may have told more."""
     if text(line, "subtype") == "error_max_budget_usd":
         return "budget"

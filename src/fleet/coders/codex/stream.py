@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from fleet.coders.stream import json_line
-from fleet.coders.stream.json_line import Record, at, count, number, record, text
+from fleet.coders.stream.json_line import JsonObject, at, count, number, record, text
 from fleet.schemas import Event, LimitKind, RateLimit, Reason, ToolCall, ToolResult, Usage
 
 #: The item types that are work, and what fleet calls the tool.
@@ -125,7 +125,7 @@ def event(raw_line: str) -> Event:
             return Event(kind="unknown", raw=line)
 
 
-def _item(line: Record) -> Event:
+def _item(line: JsonObject) -> Event:
     item = record(line, "item")
     kind = text(item, "type")
     done = text(line, "type") == "item.completed"
@@ -140,7 +140,7 @@ def _item(line: Record) -> Event:
     return Event(kind="other" if known else "unknown", raw=line, text=words)
 
 
-def _tool(line: Record, item: Record, *, done: bool) -> Event:
+def _tool(line: JsonObject, item: JsonObject, *, done: bool) -> Event:
     """A tool's start or end. An end names the call too: some items have no start of their own."""
     kind = text(item, "type")
     name = _TOOLS[kind]
@@ -163,12 +163,12 @@ def _tool(line: Record, item: Record, *, done: bool) -> Event:
     return Event(kind="tool_result", raw=line, calls=(call,), results=(result,), denied=denied)
 
 
-def _input(item: Record) -> dict[str, Any]:
+def _input(item: JsonObject) -> dict[str, Any]:
     keep = ("command", "changes", "arguments", "query", "path", "prompt")
     return {name: item[name] for name in keep if item.get(name) is not None}
 
 
-def _usage(usage: Record) -> Usage:
+def _usage(usage: JsonObject) -> Usage:
     cached = count(usage, "cached_input_tokens")
     return Usage(
         input=max(0, count(usage, "input_tokens") - cached),
@@ -178,7 +178,7 @@ def _usage(usage: Record) -> Usage:
     )
 
 
-def _failed(line: Record, message: str) -> Event:
+def _failed(line: JsonObject, message: str) -> Event:
     reason = _reason(message)
     return Event(
         kind="session_ended",
@@ -190,7 +190,7 @@ def _failed(line: Record, message: str) -> Event:
     )
 
 
-def _error(line: Record, message: str) -> Event:
+def _error(line: JsonObject, message: str) -> Event:
     if message.startswith("Reconnecting..."):
         return Event(kind="retry", raw=line, text=json_line.capped(message))
     reason = _reason(message)
@@ -257,14 +257,14 @@ def rollout_event(raw_line: str) -> Event | None:
             return None
 
 
-def _when(line: Record) -> datetime | None:
+def _when(line: JsonObject) -> datetime | None:
     try:
         return datetime.fromisoformat(text(line, "timestamp"))
     except ValueError:
         return None
 
 
-def _token_count(line: Record, payload: Record, when: datetime | None) -> Event:
+def _token_count(line: JsonObject, payload: JsonObject, when: datetime | None) -> Event:
     info = record(payload, "info")
     last = record(info, "last_token_usage")
     windows = (record(payload, "rate_limits", name) for name in ("primary", "secondary"))
@@ -281,7 +281,7 @@ def _token_count(line: Record, payload: Record, when: datetime | None) -> Event:
     )
 
 
-def _window(window: Record) -> RateLimit:
+def _window(window: JsonObject) -> RateLimit:
     used = number(window, "used_percent")
     return RateLimit(
         kind=_WINDOWS.get(count(window, "window_minutes"), "usage"),
@@ -291,7 +291,7 @@ def _window(window: Record) -> RateLimit:
     )
 
 
-def _typed_error(line: Record, error: Record, when: datetime | None) -> Event:
+def _typed_error(line: JsonObject, error: JsonObject, when: datetime | None) -> Event:
     message = text(error, "message")
     info = at(error, "codex_error_info")
     # A plain word, or the word as the one key of what more there is to say.

@@ -15,7 +15,7 @@ import msgspec
 from fleet.schemas import Event
 from fleet.schemas.budget import MOST_TOKENS
 
-Record = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 
 #: Enough of a tool's output to tell what happened; the whole is in the raw stream.
 TEXT_CAP = 4_000
@@ -29,7 +29,7 @@ _LARGEST = 10**15
 MOST_DOLLARS = 1_000_000.0
 
 
-def decode(line: str) -> Record | None:
+def decode(line: str) -> JsonObject | None:
     """The JSON object on a line, or None."""
     if _depth_bound(line) > _MAX_DEPTH:
         return None
@@ -37,7 +37,7 @@ def decode(line: str) -> Record | None:
         data: Any = msgspec.json.decode(line)
     except ValueError:
         data = _mended(line)
-    return cast("Record", data) if isinstance(data, dict) else None
+    return cast("JsonObject", data) if isinstance(data, dict) else None
 
 
 def _depth_bound(line: str) -> int:
@@ -78,7 +78,7 @@ def bad(line: str) -> Event:
     return Event(kind="bad", text=capped(line.encode("utf-8", "replace").decode("utf-8")))
 
 
-def at(record: Record, *path: str | int) -> Any:
+def at(record: JsonObject, *path: str | int) -> Any:
     """What stands at a path of keys and list places, or None."""
     here: Any = record
     for step in path:
@@ -92,12 +92,12 @@ def at(record: Record, *path: str | int) -> Any:
     return here
 
 
-def text(record: Record, *path: str | int) -> str:
+def text(record: JsonObject, *path: str | int) -> str:
     value = at(record, *path)
     return value if isinstance(value, str) else ""
 
 
-def number(record: Record, *path: str | int) -> float | None:
+def number(record: JsonObject, *path: str | int) -> float | None:
     value = at(record, *path)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -106,19 +106,19 @@ def number(record: Record, *path: str | int) -> float | None:
     return float(value)
 
 
-def count(record: Record, *path: str | int) -> int:
+def count(record: JsonObject, *path: str | int) -> int:
     """A number of things: never negative or absurd, 0 where there is none."""
     found = number(record, *path) or 0
     return int(found) if 0 <= found <= MOST_TOKENS else 0
 
 
-def money(record: Record, *path: str | int) -> float | None:
+def money(record: JsonObject, *path: str | int) -> float | None:
     """A sum in dollars; None where there is none that could be true, which is not nought."""
     amount = number(record, *path)
     return amount if amount is not None and 0 <= amount <= MOST_DOLLARS else None
 
 
-def moment(record: Record, *path: str | int) -> datetime | None:
+def moment(record: JsonObject, *path: str | int) -> datetime | None:
     """Seconds since 1970, where they make a date."""
     seconds = number(record, *path)
     if seconds is None or not 0 < seconds < 1e11:
@@ -126,18 +126,18 @@ def moment(record: Record, *path: str | int) -> datetime | None:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def record(whole: Record, *path: str | int) -> dict[str, Any]:
+def record(whole: JsonObject, *path: str | int) -> dict[str, Any]:
     value = at(whole, *path)
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def records(whole: Record, *path: str | int) -> list[dict[str, Any]]:
+def records(whole: JsonObject, *path: str | int) -> list[dict[str, Any]]:
     value = at(whole, *path)
     items = cast("list[Any]", value) if isinstance(value, list) else []
     return [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
 
 
-def texts(whole: Record, *path: str | int) -> list[str]:
+def texts(whole: JsonObject, *path: str | int) -> list[str]:
     value = at(whole, *path)
     items = cast("list[Any]", value) if isinstance(value, list) else []
     return [item for item in items if isinstance(item, str)]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from fleet.coders.stream import json_line
-from fleet.coders.stream.json_line import Record
+from fleet.coders.stream.json_line import JsonObject
 from fleet.schemas import (
     Event,
     EventKind,
@@ -76,10 +76,10 @@ class RuleReader:
         self._when = _conditions(rule.when)
         self._error_when = _conditions(rule.result.error_when) if rule.result else []
 
-    def fits(self, line: Record) -> bool:
+    def fits(self, line: JsonObject) -> bool:
         return _holds(self._when, line)
 
-    def event(self, line: Record) -> Event:
+    def event(self, line: JsonObject) -> Event:
         rule = self.rule
         return Event(
             kind="session_ended" if rule.terminal and rule.kind == "other" else rule.kind,
@@ -103,7 +103,7 @@ class RuleReader:
             reason=rule.reason,
         )
 
-    def _results(self, line: Record) -> tuple[ToolResult, ...]:
+    def _results(self, line: JsonObject) -> tuple[ToolResult, ...]:
         part = self.rule.result
         if part is None:
             return ()
@@ -125,7 +125,7 @@ def _pattern(value: Any) -> re.Pattern[str] | None:
     return re.compile(".*".join(map(re.escape, value.split("*"))), re.DOTALL)
 
 
-def _holds(conditions: list[_Condition], line: Record) -> bool:
+def _holds(conditions: list[_Condition], line: JsonObject) -> bool:
     return all(_is(json_line.at(line, *path), value, shape) for path, value, shape in conditions)
 
 
@@ -141,22 +141,22 @@ def _path(dotted: str) -> tuple[str | int, ...]:
     return tuple(int(step) if step.isdecimal() else step for step in dotted.split("."))
 
 
-def _text(line: Record, dotted: str) -> str:
+def _text(line: JsonObject, dotted: str) -> str:
     return json_line.text(line, *_path(dotted)) if dotted else ""
 
 
-def _count(line: Record, dotted: str) -> int:
+def _count(line: JsonObject, dotted: str) -> int:
     return json_line.count(line, *_path(dotted)) if dotted else 0
 
 
-def _calls(line: Record, part: ToolPaths | None) -> tuple[ToolCall, ...]:
+def _calls(line: JsonObject, part: ToolPaths | None) -> tuple[ToolCall, ...]:
     if part is None:
         return ()
     given = json_line.record(line, *_path(part.input)) if part.input else {}
     return (ToolCall(id=_text(line, part.id), name=_text(line, part.name), input=given),)
 
 
-def _tokens(line: Record, counts: Counts | None) -> Usage | None:
+def _tokens(line: JsonObject, counts: Counts | None) -> Usage | None:
     if counts is None:
         return None
     return Usage(

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 from fleet.control import Control
 from fleet.control.acts import each_act, wishes
 from fleet.control.acts.each_act import Acted
-from fleet.control.acts.wishes import Given
+from fleet.control.acts.wishes import WishFields
 from fleet.control.audit.record_act import ActRecorder
 from fleet.control.landing.only_people import refuse_agents
 from fleet.errors import BadInput, NotFound
@@ -68,7 +68,7 @@ class ActEnd(Struct, frozen=True, kw_only=True):
 def carry_out(
     fleet: Control,
     verb: str,
-    given: Given,
+    given: WishFields,
     *,
     surface: str,
     session: str = "",
@@ -90,7 +90,7 @@ def carry_out(
     return structs.replace(end, words=f"{end.words.rstrip('.')}. But {noted.unrecorded}.")
 
 
-def _carried_out(fleet: Control, verb: str, given: Given, env: Mapping[str, str]) -> ActEnd:
+def _carried_out(fleet: Control, verb: str, given: WishFields, env: Mapping[str, str]) -> ActEnd:
     act = find_act(verb)
     refuse_agents(env, act.about.lower().rstrip("."))
     wish = _wish(act, given)
@@ -100,13 +100,13 @@ def _carried_out(fleet: Control, verb: str, given: Given, env: Mapping[str, str]
     return ActEnd(verb=verb, id=task_id, line=line, words=done.words, value=done.value)
 
 
-def command_line(verb: str, given: Given) -> str:
+def command_line(verb: str, given: WishFields) -> str:
     """The command line that an act stands for. Raises what `carry_out` raises for bad fields."""
     act = find_act(verb)
     return join(act.line(_wish(act, given)))
 
 
-def _wish(act: Act, given: Given) -> Any:
+def _wish(act: Act, given: WishFields) -> Any:
     try:
         return msgspec.convert(given, act.wish)
     except msgspec.ValidationError as error:

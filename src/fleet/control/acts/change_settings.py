@@ -6,7 +6,7 @@ import msgspec
 from msgspec import structs
 
 from fleet.control import Control
-from fleet.control.acts.task_flags import Given, settings_from
+from fleet.control.acts.task_flags import FlagValues, settings_from
 from fleet.control.queue.other_hosts import store_settings
 from fleet.home import task_json
 from fleet.home.task_json import settings_of
@@ -18,7 +18,7 @@ FIELDS = {"pin": "pins", "load": "context"}
 
 
 def plan_changes(
-    fleet: Control, tasks: Sequence[Task], given: Given
+    fleet: Control, tasks: Sequence[Task], given: FlagValues
 ) -> list[tuple[Task, Settings]]:
     """The settings that each task will have. Raises BadInput and Refused, and writes nothing."""
     for task in tasks if "verify" not in given else ():
@@ -33,7 +33,7 @@ def write_settings(fleet: Control, task: Task, settings: Settings) -> None:
     store_settings(fleet, task, settings)
 
 
-def changed_by(before: Settings, wishes: Settings, given: Given) -> Settings:
+def changed_by(before: Settings, wishes: Settings, given: FlagValues) -> Settings:
     """The settings with what was given in the place of what was there; all else stays."""
     names = {FIELDS.get(flag, flag) for flag in given} & set(Settings.__struct_fields__)
     changes = {name: getattr(wishes, name) for name in names}

@@ -11,7 +11,7 @@ import msgspec
 from fleet.bd.actor import actor, owner
 from fleet.bd.fleet_flags import OWN
 from fleet.control import Control
-from fleet.control.acts.task_flags import Given, settings_from
+from fleet.control.acts.task_flags import FlagValues, settings_from
 from fleet.control.acts.wishes import CreateWish
 from fleet.control.queue.place_code import PlacedCode, place_code, push_changes
 from fleet.errors import BadInput, NotFound, Refused
@@ -75,7 +75,7 @@ def create(fleet: Control, wish: CreateWish, *, env: Mapping[str, str] = os.envi
     return made
 
 
-def placed_settings(fleet: Control, given: Given) -> PlacedCode:
+def placed_settings(fleet: Control, given: FlagValues) -> PlacedCode:
     """The settings of a task that is to be made, and where its code comes from. Its commands are
     trusted before the task is made: a supervisor may claim it before its task.json is there.
     """

@@ -25,7 +25,7 @@ from fleet.schemas.policy import (
 )
 from fleet.schemas.units import dollars, size, span
 
-Given = Mapping[str, Sequence[str]]
+FlagValues = Mapping[str, Sequence[str]]
 _C = TypeVar("_C", bound=str)
 
 
@@ -55,7 +55,7 @@ _READERS: Mapping[str, tuple[str, Callable[[str], float]]] = {
 }
 
 
-def settings_from(fleet: Control, given: Given) -> Settings:
+def settings_from(fleet: Control, given: FlagValues) -> Settings:
     """The settings that a line asks for, checked."""
     last = {name: values[-1] for name, values in given.items()}
     coder, model = _coder(fleet, last)
@@ -175,7 +175,7 @@ def _fallback(fleet: Control, last: Mapping[str, str]) -> str | None:
     return chain
 
 
-def _lines(given: Given, name: str) -> tuple[str, ...] | None:
+def _lines(given: FlagValues, name: str) -> tuple[str, ...] | None:
     """The lines of a flag that may be given more than once."""
     if name not in given:
         return None
@@ -188,7 +188,7 @@ def _lines(given: Given, name: str) -> tuple[str, ...] | None:
     return lines
 
 
-def _needs(given: Given) -> tuple[str, ...] | None:
+def _needs(given: FlagValues) -> tuple[str, ...] | None:
     needs = _lines(given, "needs")
     return None if needs is None else tuple(check_need(need) for need in needs)
 

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 #: A text that a person typed; no request has a reason to be longer.
 Text = Annotated[str, Meta(min_length=1, max_length=200_000)]
-Line = Annotated[str, Meta(min_length=1, max_length=2000)]
+LineText = Annotated[str, Meta(min_length=1, max_length=2000)]
 TaskId = Annotated[str, Meta(min_length=1, max_length=128)]
 
 
@@ -22,7 +22,7 @@ class CreateWish(_ActWish, frozen=True, kw_only=True):
 
     title: Annotated[str, Meta(min_length=1, max_length=500)]
     #: The directory to work in, absolute.
-    cwd: Line
+    cwd: LineText
     description: str = ""
     design: str = ""
     acceptance: str = ""
@@ -36,7 +36,7 @@ class CreateWish(_ActWish, frozen=True, kw_only=True):
     blocks: tuple[TaskId, ...] = ()
     assignee: str = ""
     #: The same key makes the same task once, however often it is asked for.
-    key: Line | None = None
+    key: LineText | None = None
     #: fleet's own flags, by their names: coder, model, account, verify, scope, budget, timeout, …
     flags: dict[str, str | tuple[str, ...]] = {}
 
@@ -72,7 +72,7 @@ class RetryWish(_ActWish, frozen=True, kw_only=True):
 
     id: TaskId
     #: What the task may spend from now on, like `$10`.
-    budget: Line | None = None
+    budget: LineText | None = None
     #: A new clone, and a new session.
     fresh: bool = False
 
@@ -84,7 +84,7 @@ class PauseWish(_ActWish, frozen=True, kw_only=True):
 class ResumeWish(_ActWish, frozen=True, kw_only=True):
     """Start runs again, or give a held coder work again."""
 
-    coder: Line | None = None
+    coder: LineText | None = None
     retry_stopped: bool = False
 
 
@@ -99,7 +99,7 @@ class StopAllWish(_ActWish, frozen=True, kw_only=True):
 class CommentOnLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a review says of one line of the diff."""
 
-    path: Line
+    path: LineText
     line: Annotated[int, Meta(ge=1)]
     text: Text
 
@@ -122,8 +122,8 @@ class PickWish(_ActWish, frozen=True, kw_only=True):
     """Land one entry of a comparison, and put the others away."""
 
     id: TaskId
-    entry: Line
+    entry: LineText
     force: bool = False
 
 
-Given = dict[str, Any]
+WishFields = dict[str, Any]

@@ -41,12 +41,12 @@ MARK = "fleet_compare"
 MOST = 50
 _LIMIT = 30.0
 
-Wanted = tuple[str, str | None]
+WantedEntry = tuple[str, str | None]
 
 
-def parse_wanted(fleet: Control, words: Sequence[str], repeat: int) -> list[Wanted]:
+def parse_wanted(fleet: Control, words: Sequence[str], repeat: int) -> list[WantedEntry]:
     """The coders and models that `--with` names, checked."""
-    found: list[Wanted] = []
+    found: list[WantedEntry] = []
     for word in words:
         coder, colon, model = word.partition(":")
         if not coder.strip() or (colon and not model.strip()):
@@ -85,7 +85,7 @@ def comparison_of(fleet: Control, task: Task) -> Comparison:
 def begin(
     fleet: Control,
     task: Task,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[WantedEntry],
     *,
     repeat: int = 1,
     env: Mapping[str, str] = os.environ,
@@ -128,9 +128,9 @@ def _note(comparison: Comparison) -> str:
     return f"{comparison.by} has it compared: fleet compare {comparison.task_id}"
 
 
-def _entries(wanted: Sequence[Wanted], repeat: int) -> tuple[Entry, ...]:
+def _entries(wanted: Sequence[WantedEntry], repeat: int) -> tuple[Entry, ...]:
     """Each coder once a turn, in random order, so that no coder always starts first."""
-    order: list[tuple[int, Wanted]] = []
+    order: list[tuple[int, WantedEntry]] = []
     for turn in range(1, repeat + 1):
         order += [(turn, each) for each in random.sample(list(wanted), len(wanted))]
     return tuple(

@@ -21,7 +21,7 @@ from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import all_runs
 from fleet.schemas import Closed, NeedsHuman, Receipt, Stopped, Task, Usage
 from fleet.schemas.budget import Spend, spend_of
-from fleet.schemas.comparison import Comparison, Entry, Result, Standing
+from fleet.schemas.comparison import Comparison, Entry, EntryStanding, Result
 
 _NO_RUNS: Mapping[str, InProgress] = MappingProxyType({})
 
@@ -141,7 +141,7 @@ def result_of(facts: EntryFacts) -> Result:
     )
 
 
-def _standing(facts: EntryFacts) -> tuple[Standing, str]:
+def _standing(facts: EntryFacts) -> tuple[EntryStanding, str]:
     task, ending = facts.task, facts.ending
     last = facts.receipts[-1] if facts.receipts else None
     why = ending.why if ending else ""
@@ -175,7 +175,7 @@ def _progress_note(facts: EntryFacts) -> str:
     return reason if facts.doing in ("", "running") else f"{facts.doing}: {reason}".rstrip(": ")
 
 
-def _blocked(task: Task, ending: Ending | None, last: Receipt | None) -> tuple[Standing, str]:
+def _blocked(task: Task, ending: Ending | None, last: Receipt | None) -> tuple[EntryStanding, str]:
     if ending is None:
         return "failed", task.notes.strip().rpartition("\n")[2]
     why = ending.why

@@ -19,7 +19,7 @@ from fleet.files.atomic_write import write_atomically
 from fleet.files.safe_read import read_bounded
 from fleet.home import Home
 
-Client = Literal["claude", "codex", "desktop"]
+OperatorClient = Literal["claude", "codex", "desktop"]
 #: Not `fleet`, which is the server that fleet itself gives to the agents of its runs.
 NAME = "fleet-operator"
 _LARGEST = 16 << 20
@@ -35,7 +35,7 @@ class ClientEntry(Struct, frozen=True, kw_only=True):
 
 
 def entry_for(
-    client: Client, home: Home, *, write: bool, env: Mapping[str, str] = os.environ
+    client: OperatorClient, home: Home, *, write: bool, env: Mapping[str, str] = os.environ
 ) -> ClientEntry:
     """The entry of one client; `write`: the client may act, and not only read. Raises BadInput."""
     args = ["-P", "-m", "fleet", "mcp", "--operator", *(["--allow", "write"] if write else [])]
@@ -56,7 +56,7 @@ def write_entry(entry: ClientEntry) -> None:
     write_atomically(entry.path.resolve(), entry.whole.encode())
 
 
-def _path(client: Client, env: Mapping[str, str]) -> Path:
+def _path(client: OperatorClient, env: Mapping[str, str]) -> Path:
     user = Path(env.get("HOME") or Path.home())
     if client == "codex":
         return Path(env.get("CODEX_HOME") or user / ".codex") / "config.toml"

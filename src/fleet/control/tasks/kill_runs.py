@@ -21,7 +21,7 @@ from fleet.evidence.verify_commands import FOLDERS
 from fleet.files.atomic_write import write_atomically
 from fleet.home import Home
 from fleet.processes import process_identity
-from fleet.processes.process_identity import Row
+from fleet.processes.process_identity import ProcessRow
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import ProcessId, Run
@@ -69,7 +69,7 @@ class _Target:
         with suppress(FleetError):
             self.grace = self.run.spec().grace if self.run else 0.0
 
-    def tell(self, rows: list[Row], number: signal.Signals) -> None:
+    def tell(self, rows: list[ProcessRow], number: signal.Signals) -> None:
         """Signal the roots of the run's process tree: the keeper, or what a dead keeper left."""
         pids = {row.who.pid for row in rows}
         for row in rows:
@@ -86,7 +86,7 @@ class _Target:
             return True
         return started is None or process_identity.alive(started.keeper)
 
-    def kill(self, rows: Iterable[Row]) -> list[ProcessId]:
+    def kill(self, rows: Iterable[ProcessRow]) -> list[ProcessId]:
         """SIGKILL the run's process tree; returns the processes that were signalled."""
         roots = [*(row.who for row in rows), *self._nameless()]
         doomed = [who for who in process_identity.tree(*roots) if who.pid != os.getpid()]
@@ -179,9 +179,9 @@ def _end_commands(
     return [structs.replace(each, gone=True, seconds=spent, left=()) for each in ended.values()]
 
 
-def _commands(owner: str, only: str | None) -> dict[str, list[Row]]:
+def _commands(owner: str, only: str | None) -> dict[str, list[ProcessRow]]:
     """The processes that verify, by the mark of the run that they are about."""
-    found: dict[str, list[Row]] = {}
+    found: dict[str, list[ProcessRow]] = {}
     for folder in FOLDERS:
         for mark, rows in process_identity.bearers(f"{folder}.{owner}.").items():
             of_run = mark.removeprefix(f"{folder}.").rpartition(".")[0]
@@ -196,7 +196,7 @@ def _task_of(mark: str) -> str:
     return run_id.task if run_id else ""
 
 
-def _end_tops(rows: list[Row], *, kill: bool) -> None:
+def _end_tops(rows: list[ProcessRow], *, kill: bool) -> None:
     """Ask the keepers, or what dead ones left; and what is still there then is killed."""
     pids = {row.who.pid for row in rows}
     for row in rows:
@@ -205,7 +205,7 @@ def _end_tops(rows: list[Row], *, kill: bool) -> None:
             process_identity.send(row.who, signal.SIGCONT)
 
 
-def _press(target: _Target, rows: list[Row], spent: float, *, now: bool) -> None:
+def _press(target: _Target, rows: list[ProcessRow], spent: float, *, now: bool) -> None:
     """Do what is due for one run at this moment."""
     if target.seconds is not None and not rows:
         return
@@ -220,7 +220,7 @@ def _press(target: _Target, rows: list[Row], spent: float, *, now: bool) -> None
         target.seconds = spent
 
 
-def _others(rows: list[Row]) -> list[Row]:
+def _others(rows: list[ProcessRow]) -> list[ProcessRow]:
     """The processes without this one: an agent may be the caller of `fleet stop --all`."""
     return [row for row in rows if row.who.pid != os.getpid()]
 

@@ -29,7 +29,7 @@ from fleet.schemas import Base
 
 _LIMIT = 120.0
 
-Act = Literal["restore", "remove", "keep", "leave", "same"]
+PathChange = Literal["restore", "remove", "keep", "leave", "same"]
 
 
 class FileStep(Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class FileStep(Struct, frozen=True, kw_only=True):
     path: str
     #: Restore the file; remove a file that the run added; keep a file that changed since the run
     #: ended; leave a file that the run added and that was not named; the file is the same already.
-    act: Act
+    act: PathChange
 
 
 class RestorePlan(Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class RestorePlan(Struct, frozen=True, kw_only=True):
     #: Commands that put back refs which are not where they were.
     refs: tuple[str, ...] = ()
 
-    def of(self, act: Act) -> list[str]:
+    def of(self, act: PathChange) -> list[str]:
         return [step.path for step in self.steps if step.act == act]
 
 
@@ -153,7 +153,7 @@ def carry_out(fleet: Control, found: RestorePlan) -> None:
             place.unlink(missing_ok=True)
 
 
-def _act(path: str, kind: str, since: dict[str, str], *, named: bool, force: bool) -> Act:
+def _act(path: str, kind: str, since: dict[str, str], *, named: bool, force: bool) -> PathChange:
     if path in since and not force:
         return "keep"
     if kind != "A":

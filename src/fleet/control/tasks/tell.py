@@ -21,7 +21,7 @@ from fleet.spool.drop_box import DropBox
 from fleet.spool.post_messages import post_messages
 
 #: Which agent reads a message, and when.
-Reader = Literal[
+MessageReader = Literal[
     #: The running agent, with its next step.
     "agent",
     #: The running agent, which is stopped and carried on with the message.
@@ -39,7 +39,7 @@ class Told(Struct, frozen=True, kw_only=True):
     """A message that was left, and which agent reads the message."""
 
     tell: Delivery
-    reader: Reader
+    reader: MessageReader
     run: int | None = None
 
     @property

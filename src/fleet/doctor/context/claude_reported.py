@@ -14,7 +14,7 @@ from typing import Any, cast
 from msgspec import structs
 
 from fleet.coders.claude.home import table
-from fleet.doctor.context.load import Kind, Load, Origin
+from fleet.doctor.context.load import Load, LoadKind, Origin
 from fleet.processes.bounded_call import Dialogue, dialogue
 
 #: Seconds for one conversation. A start takes half a second, and eight on a busy machine.
@@ -96,7 +96,7 @@ def with_files(reported: Sequence[Load], files: Sequence[Load]) -> list[Load]:
     return [*known, *unnamed]
 
 
-def _load(kind: Kind, name: str, source: object, tokens: int) -> Load:
+def _load(kind: LoadKind, name: str, source: object, tokens: int) -> Load:
     origin = _SOURCES.get(str(source), "user")
     return Load(kind=kind, name=name[:300], origin=origin, tokens=tokens, counted=True)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fleet.doctor.check_result import CheckResult
-from fleet.doctor.context.load import Kind, Load, Origin, digest, estimate
+from fleet.doctor.context.load import Load, LoadKind, Origin, digest, estimate
 from fleet.files import lenient_read
 
 #: How many bytes of a file are read.
@@ -94,14 +94,16 @@ def skills(folder: Path, origin: Origin, prefix: str = "") -> Iterator[Load]:
         yield from _described("skill", folder / name / "SKILL.md", name, origin, prefix)
 
 
-def pages(kind: Kind, folder: Path, origin: Origin, prefix: str = "") -> Iterator[Load]:
+def pages(kind: LoadKind, folder: Path, origin: Origin, prefix: str = "") -> Iterator[Load]:
     """`<folder>/<name>.md`: commands, agents or rules."""
     for name in _names(folder):
         if name.endswith(".md"):
             yield from _described(kind, folder / name, name.removesuffix(".md"), origin, prefix)
 
 
-def _described(kind: Kind, path: Path, name: str, origin: Origin, prefix: str) -> Iterator[Load]:
+def _described(
+    kind: LoadKind, path: Path, name: str, origin: Origin, prefix: str
+) -> Iterator[Load]:
     content = lenient_read.read(path, READ)
     if content is None or content.problem:
         return

@@ -12,7 +12,7 @@ from fleet.doctor.check_result import CheckResult
 from fleet.files.lenient_read import Content
 from fleet.schemas import Context
 
-Kind = Literal["prompt", "tools", "rules", "skill", "command", "agent", "server", "plugin"]
+LoadKind = Literal["prompt", "tools", "rules", "skill", "command", "agent", "server", "plugin"]
 #: Where a load comes from: the CLI, the user, the project, or a plugin (which is the user's).
 Origin = Literal["cli", "user", "project", "plugin"]
 
@@ -25,7 +25,7 @@ _REMOVED_FIRST: tuple[Origin, ...] = ("plugin", "user", "project", "cli")
 class Load(Struct, frozen=True, kw_only=True):
     """One thing that is loaded."""
 
-    kind: Kind
+    kind: LoadKind
     name: str
     origin: Origin
     #: The file, or the configuration, that it comes from.
@@ -86,7 +86,7 @@ def digest(content: Content) -> str:
 
 def duplicates(loads: Iterable[Load], coder: str) -> tuple[Duplicate, ...]:
     """Loads of one kind with the same content, the most expensive first."""
-    groups: defaultdict[tuple[Kind, str], list[Load]] = defaultdict(list)
+    groups: defaultdict[tuple[LoadKind, str], list[Load]] = defaultdict(list)
     for load in loads:
         if load.digest:
             groups[load.kind, load.digest].append(load)

@@ -49,7 +49,7 @@ class Channel(Protocol):
         ...
 
 
-class Reader(Protocol):
+class ReplyReader(Protocol):
     """The way back, for one or several channels."""
 
     name: str

@@ -23,7 +23,7 @@ from fleet.plan.readers.markdown_boxes import CheckBox, boxes_of, first_heading
 from fleet.plan.spec_files import SpecText
 
 #: What one format knows more of a box than every list does.
-Context = Callable[[CheckBox], Sequence[str]]
+BoxContext = Callable[[CheckBox], Sequence[str]]
 
 
 def read_checklist(spec: SpecText) -> Plan:
@@ -45,7 +45,7 @@ def _named(task: PlannedTask, known: set[str]) -> tuple[str, ...]:
 
 
 def tasks_of(
-    boxes: Sequence[CheckBox], name: str, *, context: Context = lambda _: ()
+    boxes: Sequence[CheckBox], name: str, *, context: BoxContext = lambda _: ()
 ) -> list[PlannedTask]:
     """The tasks of boxes, in groups, without their order."""
     keys: list[str] = []

@@ -20,7 +20,7 @@ from fleet.queue.identity import LEDGER, Identity
 from fleet.queue.protocol import Clock
 from fleet.queue.schedules import ScheduleTable
 from fleet.queue.sql import named_sql
-from fleet.queue.sql.database import Row
+from fleet.queue.sql.database import SqlRow
 from fleet.queue.sql.row_mapping import from_micros, request_of, request_values, to_micros
 from fleet.queue.sql.sqlite import BUSY_TIMEOUT, Sqlite, translated
 from fleet.schemas import Request
@@ -75,10 +75,10 @@ class Ledger:
     def schedules(self) -> ScheduleTable:
         return ScheduleTable(self._run)
 
-    def _rows(self, statement: str, **values: Any) -> list[Row]:
+    def _rows(self, statement: str, **values: Any) -> list[SqlRow]:
         return self._run(self._sql[statement], values)
 
-    def _run(self, sql: str, values: Mapping[str, Any]) -> list[Row]:
+    def _run(self, sql: str, values: Mapping[str, Any]) -> list[SqlRow]:
         with self._one_at_a_time:
             return self._db.rows(sql, values)
 
@@ -154,7 +154,7 @@ def _ours(entry: LedgerEntry) -> dict[str, Any]:
     return {"id": entry.task_id, "owner": entry.owner, "fence": entry.fence}
 
 
-def _entry_of(row: Row) -> LedgerEntry:
+def _entry_of(row: SqlRow) -> LedgerEntry:
     task_id, fence, owner, holder, until, heartbeat_at, not_before, number = row
     return LedgerEntry(
         task_id=task_id,

@@ -14,7 +14,7 @@ from uuid import uuid4
 from fleet.errors import BadInput, FleetError, NotFound, Refused
 from fleet.queue.beads.add_tasks import Additions
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
-from fleet.queue.beads.bd_cli.bd_client import TIMEOUT, Client
+from fleet.queue.beads.bd_cli.bd_client import TIMEOUT, BdClient
 from fleet.queue.beads.beads_identity import check_database
 from fleet.queue.beads.change_watch import Watch
 from fleet.queue.beads.claim_tasks import Claims, queue_order, with_entry
@@ -58,13 +58,13 @@ def open_beads(
     """The beads queue of a home that `init_beads` prepared; `timeout` bounds each call of bd."""
     check_database(home)
     ledger = Ledger(home, clock=clock, may_make=may_make)
-    return BeadsQueue(Client(home, bd=bd, timeout=timeout), ledger)
+    return BeadsQueue(BdClient(home, bd=bd, timeout=timeout), ledger)
 
 
 class BeadsQueue:
     """The queue in beads; threads may share one."""
 
-    def __init__(self, client: Client, ledger: Ledger) -> None:
+    def __init__(self, client: BdClient, ledger: Ledger) -> None:
         self.tracker = Tracker(client)
         self.ledger = ledger
         self.lock = WriteLock(client.home, patience=client.timeout * 2)

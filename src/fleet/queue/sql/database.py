@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-Row = tuple[Any, ...]
+SqlRow = tuple[Any, ...]
 
 
 class Database(Protocol):
@@ -21,7 +21,7 @@ class Database(Protocol):
         """The time that leases are measured by; one clock for all hosts that share the queue."""
         ...
 
-    def rows(self, sql: str, values: Mapping[str, Any] | None = None) -> list[Row]:
+    def rows(self, sql: str, values: Mapping[str, Any] | None = None) -> list[SqlRow]:
         """Run one statement and fetch the returned rows."""
         ...
 

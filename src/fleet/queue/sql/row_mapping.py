@@ -7,7 +7,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import structs
 
-from fleet.queue.sql.database import Row
+from fleet.queue.sql.database import SqlRow
 from fleet.schemas import Request, Task
 from fleet.schemas.hosts.host_needs import needs_of, repository_of
 
@@ -66,7 +66,7 @@ def to_columns(task: Task) -> dict[str, Any]:
     }
 
 
-def task_of(row: Row) -> Task:
+def task_of(row: SqlRow) -> Task:
     """The task that one row of `task_columns` tells of."""
     values: dict[str, Any] = dict(zip(COLUMNS, row, strict=False))
     for name in _MOMENTS:
@@ -90,7 +90,7 @@ def request_values(request: Request) -> dict[str, Any]:
     return {**structs.asdict(request), "asked_at": to_micros(request.asked_at)}
 
 
-def request_of(row: Row) -> Request:
+def request_of(row: SqlRow) -> Request:
     id_, task_id, wish, text, asked_by, asked_at = row
     return Request(
         id=id_, task_id=task_id, wish=wish, text=text, asked_by=asked_by, asked_at=moment(asked_at)

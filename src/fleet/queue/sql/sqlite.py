@@ -15,10 +15,17 @@ from fleet.errors import FleetError, QueueBusy, QueueError, QueueUnavailable, Wr
 from fleet.queue.doorbell import Doorbell, deadline
 from fleet.queue.identity import EMBEDDED, KEY, WAY_OUT, Identity, new_id
 from fleet.queue.protocol import Clock
-from fleet.queue.sql.database import Row
+from fleet.queue.sql.database import SqlRow
 from fleet.queue.sql.migrate import Step, migrate
 from fleet.queue.sql.sql_queue import SqlQueue
-from fleet.queue.sqlite_files import Files, copy_to, files_of, is_empty, make_private, reading
+from fleet.queue.sqlite_files import (
+    DatabaseFiles,
+    copy_to,
+    files_of,
+    is_empty,
+    make_private,
+    reading,
+)
 
 T = TypeVar("T")
 
@@ -85,7 +92,7 @@ class Sqlite:
         self.now = clock
         self._bell = Doorbell(identity.home / bell)
         #: The files behind the connection, once it is set up.
-        self._files: Files | None = None
+        self._files: DatabaseFiles | None = None
         with translated(self.path):
             if is_empty(self.path):
                 identity.refuse_new(self.path)
@@ -128,7 +135,7 @@ class Sqlite:
                 )
         migrate(self, self._script, self._backup, steps)
         self._identity.check(self._own_id(), self.path)
-        self._files = Files(files.main, files_of(self.path).log)
+        self._files = DatabaseFiles(files.main, files_of(self.path).log)
 
     def _own_id(self) -> str:
         """The id that the queue bears; a queue from before there were ids gets one, unless its home
@@ -154,7 +161,7 @@ class Sqlite:
             return
         raise WrongQueue(f"the queue {self.path} {gone} while it was in use", hint=WAY_OUT)
 
-    def rows(self, sql: str, values: Mapping[str, Any] | None = None) -> list[Row]:
+    def rows(self, sql: str, values: Mapping[str, Any] | None = None) -> list[SqlRow]:
         if not sql.startswith("SELECT"):
             self.check_files()
         with translated(self.path):

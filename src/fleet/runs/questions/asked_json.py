@@ -74,7 +74,7 @@ class AskedQuestions(Struct, frozen=True, kw_only=True):
 
 
 _RECORD = JsonRecord(AskedQuestions, limit=_LIMIT)
-Change = Callable[[AskedQuestion], AskedQuestion]
+QuestionChange = Callable[[AskedQuestion], AskedQuestion]
 
 
 def read(task_dir: Path) -> tuple[AskedQuestion, ...]:
@@ -171,7 +171,7 @@ def answer(task_dir: Path, question_id: str, text: str, *, by: str, at: datetime
     return _change(task_dir, question_id, answered)
 
 
-def _change(task_dir: Path, question_id: str, changed: Change) -> AskedQuestion:
+def _change(task_dir: Path, question_id: str, changed: QuestionChange) -> AskedQuestion:
     with exclusive(task_dir / _LOCK):
         known = read(task_dir)
         found = next((each for each in known if each.id == question_id), None)

@@ -29,7 +29,14 @@ from fleet.supervisor.machine.resource_backoff import SHORT
 from fleet.supervisor.start.agent_bin import AgentPrograms
 from fleet.supervisor.start.awaited_mirrors import AwaitedMirrors
 from fleet.supervisor.start.launch import launch, make_ready, moved, placed
-from fleet.supervisor.start.workspace import NoRoom, Order, Prepared, Unprepared, order_of, prepare
+from fleet.supervisor.start.workspace import (
+    NoRoom,
+    Prepared,
+    Unprepared,
+    WorkspaceOrder,
+    order_of,
+    prepare,
+)
 from fleet.supervisor.state import SupervisorState
 
 #: When a task looks again for an account whose secret could not be had, and for room on the disk.
@@ -157,7 +164,9 @@ class RunStarter:
         assignment.stage = Preparing(ready, abandon)
         self._submit(assignment, order, abandon)
 
-    def _submit(self, assignment: Assignment, order: Order, abandon: threading.Event) -> None:
+    def _submit(
+        self, assignment: Assignment, order: WorkspaceOrder, abandon: threading.Event
+    ) -> None:
         since = self._mirrors.ends(order.fetched)
         prepared = partial(self._prepared, assignment, order, since)
         self._state.pool.submit(partial(prepare, order, abandon), prepared)
@@ -171,7 +180,7 @@ class RunStarter:
             self._state.log.say("no_clone", text)
 
     def _prepared(
-        self, assignment: Assignment, order: Order, since: int, prepared: Prepared
+        self, assignment: Assignment, order: WorkspaceOrder, since: int, prepared: Prepared
     ) -> None:
         """A task's directory is ready, or cannot be."""
         stage, state = assignment.stage, self._state

@@ -40,7 +40,7 @@ from fleet.supervisor.start.setup_commands import set_up
 _ROOM = 1 << 20
 
 
-class Order(Struct, frozen=True, kw_only=True):
+class WorkspaceOrder(Struct, frozen=True, kw_only=True):
     """What has to be prepared before a run can begin. Holds nothing that the loop changes."""
 
     home: Home
@@ -105,7 +105,7 @@ def order_of(
     title: str = "",
     others: tuple[tuple[str, str], ...] = (),
     number: int = 1,
-) -> Order | None:
+) -> WorkspaceOrder | None:
     """What there is to be prepared for a run in this directory; None: nothing, since the directory
     is in no git repository. Starts nothing. `number` is the least that the run's can be.
     """
@@ -113,7 +113,7 @@ def order_of(
         place = os.path.realpath(cwd)
         if _is_home(home, place) or not _in_git(place):
             return None
-    return Order(
+    return WorkspaceOrder(
         home=home,
         task_id=task_id,
         cwd=cwd,
@@ -128,7 +128,7 @@ def order_of(
     )
 
 
-def prepare(order: Order, abandon: threading.Event) -> Prepared:
+def prepare(order: WorkspaceOrder, abandon: threading.Event) -> Prepared:
     """Prepare a run's directory. Blocks, so not for the loop's thread. Returns its errors."""
     try:
         task_dir = order.home.task(order.task_id)
@@ -152,7 +152,7 @@ def _full_disk(home: Home) -> OSError | None:
     return None
 
 
-def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Prepared:
+def _isolated(order: WorkspaceOrder, task_dir: Path, abandon: threading.Event) -> Prepared:
     """The task's own clone, set up; None: the preparation was stopped."""
     home, policy, task_id = order.home, order.policy, order.task_id
     if not clone_place.is_there(home, task_id) and (why := _no_room(order)):
@@ -206,7 +206,7 @@ def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Prepare
     return Workspace(cwd=cwd, base=base, sent_back=back.words)
 
 
-def _no_room(order: Order) -> str:
+def _no_room(order: WorkspaceOrder) -> str:
     """Why no new clone can be made for now; empty if one can."""
     used = disk_use.known_size(order.home)
     if used < order.room:
@@ -236,7 +236,7 @@ def _project(record: CloneRecord, path: str) -> str:
     return place if inside else record.repository
 
 
-def _recorded(order: Order, cwd: str, task_dir: Path, project: str = "") -> Base | None:
+def _recorded(order: WorkspaceOrder, cwd: str, task_dir: Path, project: str = "") -> Base | None:
     repo = repository.find(cwd)
     if repo is None:
         return None

@@ -9,7 +9,7 @@ from textual.containers import Vertical
 
 from fleet.tui.forms.form import Form
 from fleet.tui.line_view import LineView
-from fleet.tui.spans import EMPTY, Line
+from fleet.tui.spans import EMPTY, SpanLine
 
 
 class LinesPage(Form[None]):
@@ -23,7 +23,7 @@ class LinesPage(Form[None]):
         ("pageup", "page(-1)", "a screen up"),
     ]
 
-    def __init__(self, title: str, lines: Sequence[Line]) -> None:
+    def __init__(self, title: str, lines: Sequence[SpanLine]) -> None:
         super().__init__()
         self._lines = [((title, "bold"),), EMPTY, *lines]
 

@@ -11,9 +11,9 @@ from textual.widgets import Input, Label, TextArea
 
 from fleet.tui.forms.form import Form
 from fleet.tui.line_view import LineView
-from fleet.tui.spans import Line
+from fleet.tui.spans import SpanLine
 
-_KEYS: Line = (
+_KEYS: SpanLine = (
     ("Tab", "bold"), (" next field  ", "dim"), ("Ctrl-S", "bold"), (" create  ", "dim"),
     ("Esc", "bold"), (" back", "dim"),
 )  # fmt: skip

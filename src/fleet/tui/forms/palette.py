@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from fleet.tui.forms.form import Form
 from fleet.tui.line_view import LineView
-from fleet.tui.spans import Line, column, said
+from fleet.tui.spans import SpanLine, column, said
 
 _SHOWN = 12
 
@@ -81,8 +81,8 @@ class Palette(Form[PaletteEntry | None]):
 
     def _show(self) -> None:
         view = self.query_one("#entries", LineView)
-        lines: list[Line] = [
+        lines: list[SpanLine] = [
             ((column(each.name, 20), "bold"), (said(each.line), "dim")) for each in self._found
         ]
-        none: list[Line] = [(("no such command; Esc goes back", "dim"),)]
+        none: list[SpanLine] = [(("no such command; Esc goes back", "dim"),)]
         view.show(lines or none, [each.name for each in self._found])

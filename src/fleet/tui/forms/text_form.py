@@ -10,9 +10,9 @@ from textual.widgets import TextArea
 
 from fleet.tui.forms.form import Form
 from fleet.tui.line_view import LineView
-from fleet.tui.spans import Line
+from fleet.tui.spans import SpanLine
 
-_KEYS: Line = (("Ctrl-S", "bold"), (" send  ", "dim"), ("Esc", "bold"), (" back, kept", "dim"))
+_KEYS: SpanLine = (("Ctrl-S", "bold"), (" send  ", "dim"), ("Esc", "bold"), (" back, kept", "dim"))
 
 
 class TextForm(Form[tuple[bool, str]]):
@@ -23,7 +23,7 @@ class TextForm(Form[tuple[bool, str]]):
         ("escape", "leave", "back"),
     ]
 
-    def __init__(self, title: str, about: Sequence[Line], draft: str = "") -> None:
+    def __init__(self, title: str, about: Sequence[SpanLine], draft: str = "") -> None:
         super().__init__()
         self._title = title
         self._about = about
@@ -37,7 +37,7 @@ class TextForm(Form[tuple[bool, str]]):
 
     def on_mount(self) -> None:
         about, box = self.query_one("#form-about", LineView), self.query_one(TextArea)
-        lines: list[Line] = [((self._title, "bold"),), *self._about]
+        lines: list[SpanLine] = [((self._title, "bold"),), *self._about]
         about.styles.height = min(len(lines), max(3, self.size.height // 2))
         about.show(lines)
         about.can_focus = len(lines) > self.size.height // 2

@@ -14,7 +14,7 @@ from fleet.control.view.usage_view import UsageView, read_usage
 from fleet.tui.home_threads import Unread
 from fleet.tui.listing import Listing
 from fleet.tui.panes.task_detail import Asking
-from fleet.tui.spans import Line, paragraph
+from fleet.tui.spans import SpanLine, paragraph
 from fleet.tui.views.log_lines import DoneAct, log_page
 from fleet.tui.views.timeline_lanes import lane_page, timeline_listing
 from fleet.tui.views.usage_page import usage_page
@@ -23,7 +23,7 @@ from fleet.tui.views.usage_page import usage_page
 _NIGHT, _MONTH, _LOG = timedelta(hours=12), timedelta(days=30), 400
 #: The shortest stretch of a timeline, and how much of it comes before the first run.
 _SHORTEST, _BEFORE = timedelta(hours=1), timedelta(minutes=5)
-_READING: Sequence[Line] = [(("… is read", "dim"),)]
+_READING: Sequence[SpanLine] = [(("… is read", "dim"),)]
 
 
 class OtherViews:
@@ -66,7 +66,7 @@ class OtherViews:
             return Listing(lane_page(self._timeline, key, width))
         return Listing()
 
-    def _trouble(self, view: str, width: int) -> Sequence[Line]:
+    def _trouble(self, view: str, width: int) -> Sequence[SpanLine]:
         kept = {"timeline": self._timeline, "usage": self._usage, "log": self._log}[view]
         if isinstance(kept, Unread):
             return list(paragraph(f"{kept.message}\n{kept.hint}", width, "red"))

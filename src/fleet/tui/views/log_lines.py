@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from fleet.schemas.shown_text import moment
-from fleet.tui.spans import Line, paragraph, said
+from fleet.tui.spans import SpanLine, paragraph, said
 
 _INDENT = 9
 _BAD = ("fail", "refus", "lost", "cannot", "killed", "damage")
@@ -28,10 +28,10 @@ class DoneAct(Struct, frozen=True):
     refused: bool = False
 
 
-def log_page(data: bytes, acts: Sequence[DoneAct], width: int, now: datetime) -> list[Line]:
+def log_page(data: bytes, acts: Sequence[DoneAct], width: int, now: datetime) -> list[SpanLine]:
     """The lines of a log as sentences, with what the person did among them, latest last."""
     mine = deque(acts)
-    lines: list[Line] = []
+    lines: list[SpanLine] = []
     for raw in data.splitlines():
         try:
             line = msgspec.json.decode(raw, type=_LogLine)
@@ -47,13 +47,13 @@ def log_page(data: bytes, acts: Sequence[DoneAct], width: int, now: datetime) ->
     return lines or [(("No supervisor has logged anything yet: fleet run", "dim"),)]
 
 
-def _entry(at: datetime, text: str, width: int, now: datetime) -> Iterator[Line]:
+def _entry(at: datetime, text: str, width: int, now: datetime) -> Iterator[SpanLine]:
     style = "red" if any(word in text.lower() for word in _BAD) else ""
     for number, row in enumerate(paragraph(text, width, style, _INDENT)):
         yield ((_when(at, now), "dim"), *row[1:]) if number == 0 else row
 
 
-def _act(each: DoneAct, width: int, now: datetime) -> Iterator[Line]:
+def _act(each: DoneAct, width: int, now: datetime) -> Iterator[SpanLine]:
     """The command line of an act, and the result."""
     yield ((_when(each.at, now), "dim"), (f"$ {said(each.line)}", "bold cyan"))
     yield from paragraph(each.words, width, "red" if each.refused else "cyan", _INDENT)

@@ -8,7 +8,7 @@ from fleet.control.view.now import Group, GroupCounts, Now, TaskRow
 from fleet.schemas.budget import Spend, shown_usd
 from fleet.schemas.shown_text import cells, cut, duration, moment
 from fleet.tui.listing import Listing, ListingDraft
-from fleet.tui.spans import Line, Span, clipped, column, said
+from fleet.tui.spans import Span, SpanLine, clipped, column, said
 
 _HEADS: Mapping[Group, tuple[str, str]] = {
     "needs_you": ("NEEDS YOU", "bold magenta"),
@@ -64,7 +64,7 @@ def matches(row: TaskRow, wanted: str) -> bool:
 
 def _head(
     head: str, style: str, mine: Sequence[TaskRow], counts: GroupCounts, group: Group, wanted: str
-) -> Line:
+) -> SpanLine:
     total = len(mine) if wanted else max(len(mine), getattr(counts, group))
     line: list[Span] = [(head, style), (f" {total}", "bold")]
     if total > len(mine):
@@ -83,10 +83,10 @@ def _columns(rows: Sequence[TaskRow], width: int) -> tuple[int, int]:
 
 def _row(
     row: TaskRow, at: datetime, width: int, columns: tuple[int, int], *, is_marked: bool
-) -> Line:
+) -> SpanLine:
     mark, style = mark_of(row)
     ids, titles = columns
-    line: Line = (
+    line: SpanLine = (
         ("*" if is_marked else " ", "bold yellow"),
         (f"{mark} ", style),
         (column(said(row.id), ids), "cyan"),
@@ -137,7 +137,7 @@ def _done_mark(row: TaskRow) -> tuple[str, str]:
             return ("·", "dim")
 
 
-def detail_of(row: TaskRow, at: datetime, width: int) -> Line:
+def detail_of(row: TaskRow, at: datetime, width: int) -> SpanLine:
     """What a row tells behind the title: question, figures and last step, reason or verdict."""
     match row.group:
         case "needs_you":
@@ -152,7 +152,7 @@ def detail_of(row: TaskRow, at: datetime, width: int) -> Line:
             return ((", ".join(said(part) for part in parts if part), "dim"),)
 
 
-def _running(row: TaskRow, width: int) -> Line:
+def _running(row: TaskRow, width: int) -> SpanLine:
     run = row.run
     if run is None:
         words = row.landing_words or row.reason or "starting"

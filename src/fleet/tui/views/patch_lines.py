@@ -6,7 +6,7 @@ from itertools import zip_longest
 from fleet.control.view.task.diff_view import Diff, DiffHunk, DiffPart, DiffRow, FileOfDiff
 from fleet.schemas.shown_text import cells
 from fleet.tui.listing import Listing, ListingDraft
-from fleet.tui.spans import EMPTY, Line, Span, clipped, plain, said
+from fleet.tui.spans import EMPTY, Span, SpanLine, clipped, plain, said
 
 #: The width from which on both sides have room.
 SPLIT_FROM = 120
@@ -60,7 +60,7 @@ def place_of(name: str) -> tuple[int, str]:
     return (int(number), place) if number.isdecimal() else (-1, "")
 
 
-def _file(file: FileOfDiff, *, is_folded: bool, is_viewed: bool) -> Line:
+def _file(file: FileOfDiff, *, is_folded: bool, is_viewed: bool) -> SpanLine:
     was = f" (was {said(file.was)})" if file.was else ""
     figures: tuple[Span, ...] = ((f"  +{file.added}", "green"), (f" -{file.removed}", "red"))
     seen: tuple[Span, ...] = (("  viewed", "dim"),) if is_viewed else ()
@@ -69,7 +69,7 @@ def _file(file: FileOfDiff, *, is_folded: bool, is_viewed: bool) -> Line:
     return (name, *figures, *seen)
 
 
-def _rows(part: DiffPart) -> Iterator[tuple[str, Line]]:
+def _rows(part: DiffPart) -> Iterator[tuple[str, SpanLine]]:
     for hunk in part.hunks:
         yield f"hunk:{hunk.old}", _hunk(hunk)
         for row in hunk.rows:
@@ -77,7 +77,7 @@ def _rows(part: DiffPart) -> Iterator[tuple[str, Line]]:
             yield place, _row(row)
 
 
-def _split_rows(part: DiffPart, width: int) -> Iterator[tuple[str, Line]]:
+def _split_rows(part: DiffPart, width: int) -> Iterator[tuple[str, SpanLine]]:
     """What was taken away beside what came instead."""
     half = (width - 1) // 2
     for hunk in part.hunks:
@@ -107,17 +107,17 @@ def pairs(rows: Sequence[DiffRow]) -> Iterator[tuple[DiffRow | None, DiffRow | N
     yield from zip_longest(gone, come)
 
 
-def _half(row: DiffRow | None, width: int) -> Line:
+def _half(row: DiffRow | None, width: int) -> SpanLine:
     """One side of a row, in exactly this width."""
     line = clipped(_row(row), width) if row is not None else EMPTY
     return (*line, (" " * (width - cells(plain(line))), ""))
 
 
-def _hunk(hunk: DiffHunk) -> Line:
+def _hunk(hunk: DiffHunk) -> SpanLine:
     return ((f"  @@ -{hunk.old} +{hunk.new} @@ {said(hunk.heading)}", "cyan"),)
 
 
-def _row(row: DiffRow) -> Line:
+def _row(row: DiffRow) -> SpanLine:
     number = row.new if row.new is not None else row.old
     style = _SIGNS[row.sign]
     spans: list[Span] = [(f"{number or '':>5} ", "dim"), (row.sign, style)]

@@ -6,7 +6,7 @@ from functools import partial
 from fleet.control.view.now import Now, TaskRow
 from fleet.schemas.shown_text import duration
 from fleet.tui.listing import Listing, ListingDraft
-from fleet.tui.spans import EMPTY, Line, clipped, column, fact, paragraph, said
+from fleet.tui.spans import EMPTY, SpanLine, clipped, column, fact, paragraph, said
 
 _NONE = "No agent asks anything. What else needs you: 1"
 
@@ -24,9 +24,9 @@ def question_listing(now: Now, at: datetime, width: int) -> Listing:
     return draft.done()
 
 
-def question_page(row: TaskRow, width: int) -> list[Line]:
+def question_page(row: TaskRow, width: int) -> list[SpanLine]:
     """The whole question, and what the question is about."""
-    lines: list[Line] = [*paragraph(row.title, width, "bold"), EMPTY]
+    lines: list[SpanLine] = [*paragraph(row.title, width, "bold"), EMPTY]
     lines += [*paragraph(row.question, width), EMPTY]
     if row.way_on:
         lines += fact("way on", row.way_on.line, width, "cyan")
@@ -34,7 +34,7 @@ def question_page(row: TaskRow, width: int) -> list[Line]:
     return lines
 
 
-def _row(row: TaskRow, at: datetime, width: int) -> Line:
+def _row(row: TaskRow, at: datetime, width: int) -> SpanLine:
     age = duration((at - row.since).total_seconds()) if row.since else ""
     head = row.question.strip().partition("\n")[0]
     return clipped(

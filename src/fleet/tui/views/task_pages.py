@@ -8,7 +8,7 @@ from fleet.control.view.now import TaskRow
 from fleet.control.view.task.whole_task import RunSummary, WholeTask
 from fleet.schemas.receipt import VerdictState
 from fleet.schemas.shown_text import count, duration, moment
-from fleet.tui.spans import EMPTY, Line, bar, column, fact, paragraph, said
+from fleet.tui.spans import EMPTY, SpanLine, bar, column, fact, paragraph, said
 from fleet.tui.views.now_list import context_percent, cost_words, fullness, mark_of
 
 VERDICTS: Mapping[VerdictState, str] = {
@@ -23,10 +23,10 @@ _GAUGE = 20
 _TAIL, _NAMED = 12, 8
 
 
-def receipt_page(whole: WholeTask, width: int) -> list[Line]:
+def receipt_page(whole: WholeTask, width: int) -> list[SpanLine]:
     """How the task stands and why, what the last run had shown, what was asked for."""
     row, at = whole.row, whole.as_of
-    lines: list[Line] = [*_head(row, at, width)]
+    lines: list[SpanLine] = [*_head(row, at, width)]
     if row.question:
         lines += [EMPTY, (("ASKS", "bold magenta"),), *paragraph(row.question, width, indent=2)]
     if whole.invalid:
@@ -38,10 +38,10 @@ def receipt_page(whole: WholeTask, width: int) -> list[Line]:
     return lines
 
 
-def plan_page(whole: WholeTask, width: int) -> list[Line]:
+def plan_page(whole: WholeTask, width: int) -> list[SpanLine]:
     """The agent's plan and findings."""
     texts = whole.texts
-    lines: list[Line] = []
+    lines: list[SpanLine] = []
     for name, text in (("PLAN", texts.plan), ("FOUND OUT", texts.knowledge)):
         if text:
             lines += [*_section(name), *(_markdown(row) for row in paragraph(text, width))]
@@ -51,9 +51,9 @@ def plan_page(whole: WholeTask, width: int) -> list[Line]:
     return lines or list(paragraph(none, width, "dim"))
 
 
-def runs_page(whole: WholeTask, width: int) -> list[Line]:
+def runs_page(whole: WholeTask, width: int) -> list[SpanLine]:
     """Every run of the task, latest first."""
-    lines: list[Line] = []
+    lines: list[SpanLine] = []
     for run in sorted(whole.runs, key=lambda each: -each.number):
         lines += [*_run(run, whole.as_of, width), EMPTY]
     if whole.messages:
@@ -64,7 +64,7 @@ def runs_page(whole: WholeTask, width: int) -> list[Line]:
     return lines or [(("No run yet.", "dim"),)]
 
 
-def _head(row: TaskRow, at: datetime, width: int) -> Iterator[Line]:
+def _head(row: TaskRow, at: datetime, width: int) -> Iterator[SpanLine]:
     yield from paragraph(row.title, width, "bold")
     mark, style = mark_of(row)
     group = _GROUPS[row.group]
@@ -82,7 +82,7 @@ def _head(row: TaskRow, at: datetime, width: int) -> Iterator[Line]:
         yield from fact("landing", row.landing_words, width)
 
 
-def _run_now(row: TaskRow, at: datetime, width: int) -> Iterator[Line]:
+def _run_now(row: TaskRow, at: datetime, width: int) -> Iterator[SpanLine]:
     run = row.run
     if run is None:
         return
@@ -105,7 +105,7 @@ def _run_now(row: TaskRow, at: datetime, width: int) -> Iterator[Line]:
         yield from fact("near", near, width, "yellow")
 
 
-def _receipt(whole: WholeTask, width: int) -> Iterator[Line]:
+def _receipt(whole: WholeTask, width: int) -> Iterator[SpanLine]:
     receipt = whole.receipt
     if receipt is None:
         return
@@ -124,7 +124,7 @@ def _receipt(whole: WholeTask, width: int) -> Iterator[Line]:
             yield from paragraph(tail, width, "red", indent=2)
 
 
-def _asked_for(whole: WholeTask, width: int) -> Iterator[Line]:
+def _asked_for(whole: WholeTask, width: int) -> Iterator[SpanLine]:
     task = whole.task
     yield from _section("TASK")
     yield from fact("id", f"{task.id}  P{task.priority}  {task.issue_type}", width)
@@ -147,7 +147,7 @@ def _asked_for(whole: WholeTask, width: int) -> Iterator[Line]:
             yield from paragraph(text, width)
 
 
-def _around(whole: WholeTask, width: int) -> Iterator[Line]:
+def _around(whole: WholeTask, width: int) -> Iterator[SpanLine]:
     for name, rows in (("WAITS FOR", whole.waits_for), ("UNBLOCKS", whole.unblocks)):
         if not rows:
             continue
@@ -162,12 +162,12 @@ def _around(whole: WholeTask, width: int) -> Iterator[Line]:
         yield from paragraph(comment.text, width, indent=2)
 
 
-def _neighbour(row: TaskRow) -> Line:
+def _neighbour(row: TaskRow) -> SpanLine:
     mark, style = mark_of(row)
     return ((f"{mark} ", style), (f"{said(row.id)}  ", "cyan"), (said(row.title), ""))
 
 
-def _run(run: RunSummary, at: datetime, width: int) -> Iterator[Line]:
+def _run(run: RunSummary, at: datetime, width: int) -> Iterator[SpanLine]:
     state = run.outcome or "goes on"
     verdict = f", {run.verdict.replace('_', ' ')}" if run.verdict else ""
     good = run.verdict in ("checked", "plausible")
@@ -187,11 +187,11 @@ def _run(run: RunSummary, at: datetime, width: int) -> Iterator[Line]:
         yield from fact("", "it cost no attempt", width, "dim")
 
 
-def _section(name: str) -> Sequence[Line]:
+def _section(name: str) -> Sequence[SpanLine]:
     return [EMPTY, ((name, "bold"),)]
 
 
-def _markdown(line: Line) -> Line:
+def _markdown(line: SpanLine) -> SpanLine:
     """Headings and check boxes of a plan stand out; nothing else is read."""
     text, style = line[-1]
     if text.startswith("#"):

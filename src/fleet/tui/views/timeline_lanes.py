@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from fleet.control.view.timeline import Band, Segment, Timeline
 from fleet.schemas.shown_text import duration, moment
 from fleet.tui.listing import Listing, ListingDraft
-from fleet.tui.spans import EMPTY, Line, Span, column, fact, said
+from fleet.tui.spans import EMPTY, Span, SpanLine, column, fact, said
 
 _LABEL, _LEAST = 14, 20
 #: Minutes between two marks of the ruler, and the columns that a mark takes.
@@ -21,7 +21,7 @@ _BANDS = {
     "supervisor": "no supervisor",
     "paused": "paused",
 }
-_LEGEND: Line = (
+_LEGEND: SpanLine = (
     ("█", "green"), (" done  ", "dim"), ("▓", "cyan"), (" runs  ", "dim"),
     ("▒", "yellow"), (" put off  ", "dim"), ("x", "red"), (" failed  ", "dim"),
     ("3", "yellow"), (" tasks wait", "dim"),
@@ -50,22 +50,22 @@ def timeline_listing(seen: Timeline, width: int) -> Listing:
     return draft.done()
 
 
-def lane_page(seen: Timeline, key: str, width: int) -> list[Line]:
+def lane_page(seen: Timeline, key: str, width: int) -> list[SpanLine]:
     """The runs of one lane, latest first."""
     lane = next((each for each in seen.lanes if f"lane:{each.number}" == key), None)
     if lane is None:
         return [(("Choose a slot.", "dim"),)]
-    lines: list[Line] = [((f"Slot {lane.number}", "bold"),)]
+    lines: list[SpanLine] = [((f"Slot {lane.number}", "bold"),)]
     for each in reversed(lane.segments):
         lines += [EMPTY, *_segment(each, seen.as_of, width)]
     return lines
 
 
-def _segment(each: Segment, at: datetime, width: int) -> list[Line]:
+def _segment(each: Segment, at: datetime, width: int) -> list[SpanLine]:
     sign, style = _ended(each)
     end = each.end or at
     took = duration((end - each.start).total_seconds())
-    head: Line = (
+    head: SpanLine = (
         (f"{sign} ", style),
         (f"{said(each.task_id)}  ", "cyan"),
         (said(each.title), ""),
@@ -86,7 +86,7 @@ def _ended(each: Segment) -> Span:
     return _FAILED if name in ("Failed", "Stalled", "LimitExceeded", "Lost") else _PUT_OFF
 
 
-def _ruler(seen: Timeline, room: int) -> Line:
+def _ruler(seen: Timeline, room: int) -> SpanLine:
     """The hours along the top."""
     whole = (seen.end - seen.start).total_seconds() or 1.0
     letters = [" "] * room

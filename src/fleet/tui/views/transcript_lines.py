@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from fleet.control.view.task.transcript import EntryKind, TranscriptEntry
 from fleet.tui.listing import Listing, ListingDraft
-from fleet.tui.spans import Line, clipped, paragraph, said, standing_out
+from fleet.tui.spans import SpanLine, clipped, paragraph, said, standing_out
 
 _STYLES: Mapping[EntryKind, str] = {
     "text": "",
@@ -65,7 +65,7 @@ def _is_open(entry: TranscriptEntry) -> bool:
     return entry.kind in ("text", "error", "person") or entry.failed
 
 
-def _lines(entry: TranscriptEntry, width: int, *, is_open: bool) -> Iterator[Line]:
+def _lines(entry: TranscriptEntry, width: int, *, is_open: bool) -> Iterator[SpanLine]:
     when = f"{entry.ts.astimezone():%H:%M:%S} " if entry.ts else " " * _INDENT
     style = "red" if entry.failed or entry.denied else _STYLES[entry.kind]
     mark = _MARKS.get(entry.kind, "")
@@ -74,7 +74,7 @@ def _lines(entry: TranscriptEntry, width: int, *, is_open: bool) -> Iterator[Lin
     head = f"{mark} " if mark else ""
     ending = "  denied" if entry.denied else "  failed" if entry.failed else ""
     if not is_open or entry.kind == "call":
-        line: Line = ((when, "dim"), (f"{head}{said(entry.line)}", style), (ending, "red"))
+        line: SpanLine = ((when, "dim"), (f"{head}{said(entry.line)}", style), (ending, "red"))
         yield clipped(line, width)
         if is_open:
             yield from _inside(entry, width)
@@ -87,7 +87,7 @@ def _lines(entry: TranscriptEntry, width: int, *, is_open: bool) -> Iterator[Lin
         yield ((" " * _INDENT, ""), ("… the rest is in events.jsonl", "dim"))
 
 
-def _inside(entry: TranscriptEntry, width: int) -> Iterator[Line]:
+def _inside(entry: TranscriptEntry, width: int) -> Iterator[SpanLine]:
     """The input of a call, and the result."""
     parts = ((entry.text, "dim"), (entry.result, "red" if entry.failed else ""))
     for text, style in parts:

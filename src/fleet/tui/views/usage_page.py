@@ -9,15 +9,15 @@ from fleet.control.view.usage_view import UsageView
 from fleet.schemas import Window
 from fleet.schemas.budget import BudgetStatus, shown_usd
 from fleet.schemas.shown_text import count, duration, moment
-from fleet.tui.spans import EMPTY, Line, Span, bar, clipped, column, fact, said
+from fleet.tui.spans import EMPTY, Span, SpanLine, bar, clipped, column, fact, said
 from fleet.tui.views.now_list import fullness
 
 _GAUGE, _NAME, _DAYS, _ROWS = 20, 18, 14, 12
 
 
-def usage_page(usage: UsageView, accounts: AccountsView, width: int) -> list[Line]:
+def usage_page(usage: UsageView, accounts: AccountsView, width: int) -> list[SpanLine]:
     """Accounts and budgets as gauges, then the days, then the groups of the usage."""
-    lines: list[Line] = [(("ACCOUNTS", "bold"),)]
+    lines: list[SpanLine] = [(("ACCOUNTS", "bold"),)]
     for each in accounts.accounts:
         lines += _account(each, accounts.as_of, width)
     for held in accounts.held:
@@ -35,7 +35,7 @@ def usage_page(usage: UsageView, accounts: AccountsView, width: int) -> list[Lin
     return lines
 
 
-def _account(each: AccountNow, at: datetime, width: int) -> Iterator[Line]:
+def _account(each: AccountNow, at: datetime, width: int) -> Iterator[SpanLine]:
     mark: Span = ("! ", "yellow") if each.shut else ("✓ ", "green")
     login = "your own login" if each.own else f"weight {each.account.weight}"
     tasks = f", {len(each.tasks)} at work" if each.tasks else ""
@@ -48,7 +48,7 @@ def _account(each: AccountNow, at: datetime, width: int) -> Iterator[Line]:
         yield clipped(_window(window, at), width)
 
 
-def _window(window: Window, at: datetime) -> Line:
+def _window(window: Window, at: datetime) -> SpanLine:
     used = window.used_percent
     if used is None:
         refused = window.status == "rejected"
@@ -65,14 +65,14 @@ def _window(window: Window, at: datetime) -> Line:
     return ((f"  {column(window.kind, _NAME - 2)}", "dim"), gauge, (ends, "dim"))
 
 
-def _budget(each: BudgetStatus) -> Line:
+def _budget(each: BudgetStatus) -> SpanLine:
     name = said(each.name) if each.name else "all"
     gauge = bar(each.percent / 100, _GAUGE)
     style = "red" if each.reached else "yellow" if each.near else "green"
     return ((f"  {column(name, _NAME - 2)}", "dim"), (gauge, style), (f" {each.figures}", ""))
 
 
-def _total(usage: UsageView, width: int) -> Iterator[Line]:
+def _total(usage: UsageView, width: int) -> Iterator[SpanLine]:
     since = f" SINCE {usage.since.astimezone():%b %d}" if usage.since else ""
     yield ((f"USED{since}", "bold"),)
     yield from fact("tokens", f"{count(usage.total.usage.total)} in {usage.total.runs} runs", width)
@@ -93,12 +93,12 @@ def _cost(spent: Spent) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _bars(rows: Sequence[Spent], width: int) -> Iterator[Line]:
+def _bars(rows: Sequence[Spent], width: int) -> Iterator[SpanLine]:
     most = max((each.usage.total for each in rows), default=0) or 1
     room = max(8, min(40, width - _NAME - 44))
     for each in rows:
         share = each.usage.total / most
-        line: Line = (
+        line: SpanLine = (
             (f"  {column(said(each.name), _NAME - 2)}", "dim"),
             (bar(share, room), "cyan"),
             (f" {count(each.usage.total):>6}  {each.runs:>3} runs  ", ""),

@@ -14,7 +14,7 @@ from fleet.control.tasks.receipt import receipt_of
 from fleet.errors import BadInput, FleetError
 from fleet.home import compare_json
 from fleet.schemas import Check, Finding, Receipt, Task
-from fleet.schemas.comparison import DONE, Entry, Result, State
+from fleet.schemas.comparison import DONE, ComparisonState, Entry, Result
 
 #: Characters of a claim that are shown.
 _LONGEST_CLAIM = 4000
@@ -47,7 +47,7 @@ class ComparisonView(Struct, frozen=True, kw_only=True):
     #: The compared task.
     id: str
     title: str
-    state: State
+    state: ComparisonState
     repository: str
     commit: str
     at: datetime

@@ -9,7 +9,7 @@ import msgspec
 
 from fleet.errors import BadInput, NotFound, QueueUnavailable
 from fleet.queue.beads.bd_cli import bd_output
-from fleet.queue.beads.bd_cli.bd_client import FLEET, Client
+from fleet.queue.beads.bd_cli.bd_client import FLEET, BdClient
 from fleet.queue.beads.bd_cli.bd_issue import (
     LONG,
     Link,
@@ -31,7 +31,7 @@ _MANY = 200
 class Tracker:
     """bd in fleet's words."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: BdClient) -> None:
         self.client = client
 
     def create(self, draft: Draft) -> tuple[Task, str]:

@@ -93,7 +93,7 @@ def _role(base: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-class Client:
+class BdClient:
     """One `bd` on one home."""
 
     def __init__(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fleet.errors import BadInput, HomeError, QueueUnavailable
 from fleet.queue.beads.bd_cli import bd_output
-from fleet.queue.beads.bd_cli.bd_client import FOLDER, Client
+from fleet.queue.beads.bd_cli.bd_client import FOLDER, BdClient
 
 #: Making the database takes bd far longer than any call after it.
 TIMEOUT = timedelta(minutes=3)
@@ -55,7 +55,7 @@ def init_beads(
 
 def _init(folder: Path, prefix: str, bd: str, timeout: timedelta) -> bool:
     """True if bd made a database in this folder, False if there was one."""
-    client = Client(folder, bd=bd, timeout=timeout)
+    client = BdClient(folder, bd=bd, timeout=timeout)
     known = client.call(["init", "--help"]).out.decode(errors="replace")
     flags = [flag for flag in _WANTED if re.search(rf"{flag}\b", known)]
     ended = client.call(["init", f"--prefix={prefix}", *flags])

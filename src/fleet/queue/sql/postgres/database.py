@@ -11,7 +11,7 @@ from fleet.errors import QueueError, QueueUnavailable, WrongQueue
 from fleet.queue.identity import Identity, new_id
 from fleet.queue.protocol import Clock
 from fleet.queue.sql import migrate, named_sql
-from fleet.queue.sql.database import Row
+from fleet.queue.sql.database import SqlRow
 from fleet.queue.sql.placeholders import numbered
 from fleet.queue.sql.postgres.connection import (
     ServerClock,
@@ -83,7 +83,7 @@ class Postgres:
             self._server_clock.set(self.rows(_SQL["measure"])[0][0], before)
         return self._server_clock.now()
 
-    def rows(self, sql: str, values: Mapping[str, Any] | None = None) -> list[Row]:
+    def rows(self, sql: str, values: Mapping[str, Any] | None = None) -> list[SqlRow]:
         text, names = numbered(sql)
         given = [values[name] for name in names] if values else None
         cursor = self._connected()
@@ -258,7 +258,7 @@ class Postgres:
             cursor.connection.close()  # the server undoes what a lost connection began
 
 
-def _run(cursor: psycopg.Cursor, text: str, given: list[Any] | None) -> list[Row]:
+def _run(cursor: psycopg.Cursor, text: str, given: list[Any] | None) -> list[SqlRow]:
     # psycopg wants literal SQL; ours is literal too, but it comes from a file.
     cursor.execute(cast("Any", text), given)
     # Not `cursor.description`, which builds an object for each column: a third of a claim's time.

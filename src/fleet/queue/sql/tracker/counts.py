@@ -7,12 +7,12 @@ from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker.related import blocked
 from fleet.queue.sql.tracker.search import Condition, Search, total, where_clause
 
-Group = Literal["status", "priority", "issue_type", "assignee", "label"]
+CountGroup = Literal["status", "priority", "issue_type", "assignee", "label"]
 
 _MICROSECONDS_AN_HOUR = 3_600_000_000
 
 
-def grouped(queue: SqlQueue, want: Search, by: Group) -> list[tuple[str, int]]:
+def grouped(queue: SqlQueue, want: Search, by: CountGroup) -> list[tuple[str, int]]:
     """How many tasks of each kind a search finds, by the kind's name."""
     where, values = where_clause(queue, want.where)
     column, tables = f"tasks.{by}", "tasks"
@@ -26,7 +26,7 @@ def grouped(queue: SqlQueue, want: Search, by: Group) -> list[tuple[str, int]]:
     return sorted(groups)
 
 
-def _name(by: Group, kind: object) -> str:
+def _name(by: CountGroup, kind: object) -> str:
     if by == "priority":
         return f"P{kind}"
     return str(kind) or "(unassigned)"

@@ -14,7 +14,7 @@ from fleet.schemas import Task
 _FILE = "delete_tasks.sql"
 
 #: (task, what it depends on, type)
-Link = tuple[str, str, str]
+DeletedLink = tuple[str, str, str]
 
 _TEXTS = ("description", "design", "notes", "acceptance_criteria")
 
@@ -23,7 +23,7 @@ class Removal(Struct, frozen=True, kw_only=True):
     """What a deletion takes away, or would."""
 
     tasks: Sequence[Task]
-    links: Sequence[Link]
+    links: Sequence[DeletedLink]
     #: Tasks that stay and depended on one that goes.
     orphans: Sequence[str]
     #: Tasks at the other end of a link that stay and speak of one that goes.
@@ -82,7 +82,7 @@ def _with_dependents(queue: SqlQueue, ids: Sequence[str]) -> list[str]:
     return list(going)
 
 
-def _links(queue: SqlQueue, ids: Sequence[str]) -> list[Link]:
+def _links(queue: SqlQueue, ids: Sequence[str]) -> list[DeletedLink]:
     found = [*edges_from(queue, ids).values(), *edges_to(queue, ids).values()]
     links = {(edge.task_id, edge.depends_on_id, edge.type) for edges in found for edge in edges}
     return sorted(links)

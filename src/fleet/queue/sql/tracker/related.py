@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from fleet.queue.sql.database import Row
+from fleet.queue.sql.database import SqlRow
 from fleet.queue.sql.row_mapping import moment, task_of, to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Comment, Dependency, Task
@@ -103,7 +103,7 @@ def blocked(queue: SqlQueue) -> Mapping[str, list[Blocker]]:
     return found
 
 
-def _for_each(queue: SqlQueue, name: str, ids: Sequence[str], **values: object) -> Iterator[Row]:
+def _for_each(queue: SqlQueue, name: str, ids: Sequence[str], **values: object) -> Iterator[SqlRow]:
     text = queue.more("related.sql")[name]
     for start in range(0, len(ids), _BATCH):
         batch = {f"id{n}": id_ for n, id_ in enumerate(ids[start : start + _BATCH])}
@@ -111,7 +111,7 @@ def _for_each(queue: SqlQueue, name: str, ids: Sequence[str], **values: object) 
         yield from queue.db.rows(named, {**batch, **values})
 
 
-def _edge(row: Row) -> Dependency:
+def _edge(row: SqlRow) -> Dependency:
     return Dependency(
         task_id=row[0],
         depends_on_id=row[1],

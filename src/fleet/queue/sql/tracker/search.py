@@ -12,7 +12,7 @@ from fleet.queue.sql.row_mapping import task_of, to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Task
 
-Order = Literal[
+SortOrder = Literal[
     "priority", "created", "updated", "closed", "status", "id", "title", "type", "assignee",
     "fifo", "oldest", "hybrid",
 ]  # fmt: skip
@@ -52,7 +52,7 @@ class Search(Struct, frozen=True, kw_only=True):
     where: tuple[Condition, ...] = ()
     #: A condition on metadata, in Python: the two engines have no common SQL for JSON.
     fits: Callable[[Task], bool] | None = None
-    order: Order = "priority"
+    order: SortOrder = "priority"
     reverse: bool = False
     limit: int | None = None
 
