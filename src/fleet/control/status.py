@@ -19,7 +19,6 @@ from fleet.home import Home
 from fleet.home.status_file import read_status
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.schemas.budget import BudgetStatus
-from fleet.spending.budgets import spent_words
 
 
 class FleetStatus(Struct, frozen=True, kw_only=True):
@@ -105,16 +104,6 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
 def is_supervised(home: Home) -> bool:
     """A supervisor of this home is running."""
     return supervisor_of(home) is not None
-
-
-def hindrances(fleet: Control, now: datetime) -> list[str]:
-    """Why tasks are not started, a sentence each: coders that are held, budgets that are spent."""
-    held = [
-        f"{each.name} gets no work: {each.text}. To go on: fleet resume --coder {each.coder}"
-        for each in Breaker(fleet.home.path).held()
-    ]
-    spent = [each for each in day_budgets(fleet, now) if each.reached]
-    return held + [f"Nothing starts: {spent_words(each)}" for each in spent]
 
 
 def _untold(fleet: Control) -> tuple[str, ...]:

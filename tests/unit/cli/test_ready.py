@@ -36,7 +36,7 @@ def test_a_task_that_a_person_keeps_says_so(fleet, tmp_path, capsys):
     here = {"fleet": {"cwd": str(tmp_path)}}
     task = fleet.queue.add(Draft(title="t", metadata=here, assignee="ann"))
     (line,) = said(capsys)
-    assert line.endswith(f"  kept by ann; to have it run: fleet bd update {task.id} --assignee ''")
+    assert line.endswith(f"  waits: it is assigned to ann: fleet bd unclaim {task.id}")
 
 
 def test_a_task_whose_directory_is_gone_says_so(fleet, tmp_path, capsys):
@@ -45,7 +45,7 @@ def test_a_task_whose_directory_is_gone_says_so(fleet, tmp_path, capsys):
     task = fleet.queue.add(Draft(title="t", metadata={"fleet": {"cwd": str(gone)}}))
     (line,) = said(capsys)
     way = f"fleet bd update {task.id} --cwd DIR"
-    assert line == f"{task.id}  t  [{gone}]  cannot run: its directory is gone; {way}"
+    assert line == f"{task.id}  t  [{gone}]  waits: its directory is gone: {way}"
 
 
 def test_an_epic_is_not_run(fleet, tmp_path, capsys):
@@ -53,4 +53,4 @@ def test_an_epic_is_not_run(fleet, tmp_path, capsys):
     here = {"fleet": {"cwd": str(tmp_path)}}
     fleet.queue.add(Draft(title="t", metadata=here, issue_type="epic"))
     (line,) = said(capsys)
-    assert line.endswith("not run: it is an epic, and its tasks are run")
+    assert line.endswith("  waits: an epic is not run: its tasks are")

@@ -12,6 +12,7 @@ from fleet.cli.tracker.verify_hint import tell_without_branch, tell_without_comm
 from fleet.config import default_text
 from fleet.home import clone_record, task_json
 from fleet.home.clone_record import CloneRecord
+from fleet.home.status_file import PAUSED
 from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue.protocol import Draft
 from fleet.runs.outcome_history import write_ending
@@ -40,6 +41,28 @@ def test_a_clone_is_told_with_the_branch_that_its_work_comes_to(fleet, capsys):
     fleet.home.clone(task.id).mkdir(parents=True)
     show(Parsed({}, (task.id,)))
     assert f"clone:       {fleet.home.clone(task.id)}\n" in capsys.readouterr().out
+
+
+def test_a_task_that_does_not_run_says_why(fleet, tmp_path, capsys):
+    """In the words that the page and `fleet tasks` have for the same task, with the way on."""
+
+    def waits(**draft):
+        here = {"fleet": {"cwd": str(tmp_path)}}
+        task = fleet.queue.add(Draft(title="t", metadata=here, **draft))
+        show(Parsed({}, (task.id,)))
+        return next(
+            line.partition("waits:")[2].strip().replace(task.id, "ID")
+            for line in capsys.readouterr().out.splitlines()
+            if line.startswith("waits:")
+        )
+
+    assert waits() == "no supervisor runs: fleet run"
+    assert waits(assignee="ann") == "it is assigned to ann: fleet bd unclaim ID"
+    assert waits(issue_type="epic") == "an epic is not run: its tasks are"
+    with sole_supervisor(fleet.home):
+        assert waits() == "its turn comes"
+        (fleet.home.path / PAUSED).touch()
+        assert waits() == "fleet is paused: fleet resume"
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def tasks(line: Parsed) -> int:
 
         print(pretty([_shape(task) for task in found[:limit]]))
         return 0
-    from fleet.control.status import hindrances
+    from fleet.control.view.why_not_now import hindrances
 
     for text in hindrances(fleet, datetime.now().astimezone()):
         print(one_line(text), file=sys.stderr)

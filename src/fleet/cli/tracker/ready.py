@@ -1,13 +1,19 @@
 """`fleet ready`: the tasks that could be worked on now."""
 
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
-from fleet.cli.terminal_text import folded, one_line
+from fleet.cli.terminal_text import folded, moment, one_line
 from fleet.control import Control
-from fleet.control.queue.ready_tasks import why_not_begun
 from fleet.errors import BadInput, InvalidTask
 from fleet.schemas import Task
+
+if TYPE_CHECKING:
+    from fleet.control.view.why_not_now import Waiting
 
 LIMIT = 50
 
@@ -25,33 +31,33 @@ def ready(line: Parsed) -> int:
         return 0
     if not tasks:
         print("No ready tasks.")
-    for task in tasks:
-        try:
-            where = fleet.place(task).cwd
-        except InvalidTask as error:
-            where = error.message
-        waits = why_not_begun(fleet, task, where) or _until(fleet, task)
-        shown = f"{task.id}  {one_line(task.title)}  [{one_line(where)}]"
-        print(folded(f"{shown}  {one_line(waits)}" if waits else shown, 2))
+    else:
+        _print(fleet, tasks)
     return 0
 
 
-def _until(fleet: Control, task: Task) -> str:
-    """Until when fleet has put off a task that is ready otherwise; empty if not put off."""
-    if task.not_before is None:
-        return ""
-    from datetime import datetime
-
-    from fleet.control.queue.needs_person import untrusted_coder
-
-    if coder := untrusted_coder(fleet, task):
-        return f"waits for the coder {coder}, which is not trusted: fleet coders trust {coder}"
-
-    from fleet.cli.terminal_text import moment
+def _print(fleet: Control, tasks: Sequence[Task]) -> None:
+    from fleet.control.view.why_not_now import own_conditions, own_wait
 
     now = datetime.now().astimezone()
-    when = moment(task.not_before, now)
-    return f"waits until {when}: fleet show {task.id}" if task.not_before > now else ""
+    at = own_conditions(fleet, now)
+    for task in tasks:
+        try:
+            place = fleet.place(task)
+        except InvalidTask as error:
+            where, wait = error.message, None
+        else:
+            where, wait = place.cwd, own_wait(fleet, task, at, coder=place.coder, cwd=place.cwd)
+        shown = f"{task.id}  {one_line(task.title)}  [{one_line(where)}]"
+        if wait is not None:
+            shown = f"{shown}  {_words(task, wait, now)}"
+        print(folded(shown, 2))
+
+
+def _words(task: Task, wait: "Waiting", now: datetime) -> str:
+    if wait.until is not None and wait.until > now:
+        return f"waits until {moment(wait.until, now)}: fleet show {task.id}"
+    return f"waits: {one_line(wait.reason)}{f': {wait.way_on.line}' if wait.way_on else ''}"
 
 
 QUICK = Quick(

@@ -16,7 +16,13 @@ from fleet.cli.terminal_text import (
 )
 from fleet.control import Control
 from fleet.control.landing.open_landings import landing_host, landing_of, landing_words
-from fleet.control.tasks.show import TaskDetails, task_details, where_code_is, where_it_lands
+from fleet.control.tasks.show import (
+    TaskDetails,
+    task_details,
+    where_code_is,
+    where_it_lands,
+    why_it_waits,
+)
 from fleet.home.landing_json import Landing
 from fleet.schemas import Task, named
 
@@ -48,7 +54,7 @@ def show_task(fleet: Control, task: Task, now: datetime) -> None:
     rows += [*_times(task, now), *_place(details), *_budgets(details)]
     rows += _code(fleet, details)
     rows += _clone(details, has_landed=has_landed)
-    rows += [*_runs(details), *_tail(task), *_waits(details, now), *_messages(details)]
+    rows += [*_runs(details), *_tail(task), *_waits(fleet, details, now), *_messages(details)]
     for name, value in rows:
         print_row(name, one_line(value), 13)
     for name, text in (("notes", task.notes), ("description", task.description)):
@@ -226,19 +232,21 @@ def _tail(task: Task) -> list[ShownField]:
     return rows
 
 
-def _waits(details: TaskDetails, now: datetime) -> list[ShownField]:
-    """What the task waits for: other tasks, and the moment of `not_before`."""
+def _waits(fleet: Control, details: TaskDetails, now: datetime) -> list[ShownField]:
+    """Why the task does not run now: the tasks that it waits for, or what else is in its way."""
     rows = [
         ("waits for", f"{each.id} ({each.standing}): {one_line(each.title)}")
         for each in details.blockers
     ]
-    at = details.task.not_before
-    if at is None:
-        return [*rows, ("waits", one_line(details.waits_for))] if details.waits_for else rows
-    left = (at - now).total_seconds()
-    when = moment(at, now) + (f" (in {duration(left)})" if left > 0 else "")
-    why = one_line(details.waits_for)
-    return [*rows, ("not before", f"{when}: {why}" if why else when)]
+    found = why_it_waits(fleet, details, now)
+    if found is None or (found.way_on is not None and found.way_on.task):
+        return rows
+    why, way = one_line(found.reason), f": {found.way_on.line}" if found.way_on else ""
+    if found.until is None:
+        return [*rows, ("waits", f"{why}{way}")]
+    left = (found.until - now).total_seconds()
+    when = moment(found.until, now) + (f" (in {duration(left)})" if left > 0 else "")
+    return [*rows, ("not before", f"{when}: {why}")]
 
 
 def _messages(details: TaskDetails) -> list[ShownField]:

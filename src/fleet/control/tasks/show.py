@@ -3,6 +3,7 @@
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -14,7 +15,6 @@ from fleet.errors import InvalidTask
 from fleet.home import clone_record, messages, owner_file
 from fleet.home.messages import Delivery
 from fleet.home.task_json import settings_of
-from fleet.home.trusted_commands import untrusted, waits_text
 from fleet.runs.outcome_history import (
     Ending,
     attempts_before,
@@ -26,6 +26,9 @@ from fleet.runs.run_directory import all_runs, newest_first
 from fleet.schemas import Spend, Task
 from fleet.schemas.budget import NONE, BudgetStatus
 from fleet.schemas.policy import LandRules
+
+if TYPE_CHECKING:
+    from fleet.control.view.why_not_now import Waiting
 
 #: How many attempts before the last run are told.
 _EARLIER = 4
@@ -64,8 +67,6 @@ class TaskDetails(Struct, frozen=True, kw_only=True):
     day_budget: BudgetStatus | None = None
     #: The last run that is over, and its number.
     last_run: tuple[int, Ending] | None = None
-    #: What the task was put off for; empty if for nothing else than its time.
-    waits_for: str = ""
     #: The tasks that this one depends on and that are not closed.
     blockers: tuple[Task, ...] = ()
     past: PastRuns = PastRuns()
@@ -77,9 +78,10 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
     bring_if_possible(fleet, task.id)
     task_dir = fleet.home.task(task.id)
     told = tuple(messages.read(task_dir))
-    runs, waits_for = _last_runs(fleet, task), _waits_for(fleet, task, now)
+    runs = _last_runs(fleet, task)
     last_run = runs[0] if runs else None
-    blockers = tuple(fleet.queue.blockers(task.id)) if task.status == "open" else ()
+    waits = task.status in ("open", "deferred")
+    blockers = tuple(fleet.queue.blockers(task.id)) if waits else ()
     past = PastRuns(
         runs=len(all_runs(task_dir)),
         attempts=_attempts(task, task_dir, last_run),
@@ -94,7 +96,7 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
     except InvalidTask as error:
         return TaskDetails(
             task=task, invalid=error.message, hint=error.hint,
-            last_run=last_run, waits_for=waits_for, messages=told, blockers=blockers, past=past,
+            last_run=last_run, messages=told, blockers=blockers, past=past,
         )  # fmt: skip
     budget, day_budget = _budgets(fleet, task, place, now)
     clone = fleet.home.clone(task.id)
@@ -102,8 +104,24 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
         task=task, place=place, clone=str(clone) if record else "",
         branch=clone_record.branch_of(task.id), repository=record.repository if record else "",
         clone_is_gone=record is not None and record.made and not clone.exists(),
-        budget=budget, day_budget=day_budget, last_run=last_run, waits_for=waits_for, messages=told,
+        budget=budget, day_budget=day_budget, last_run=last_run, messages=told,
         blockers=blockers, past=past,
+    )  # fmt: skip
+
+
+def why_it_waits(fleet: Control, details: TaskDetails, now: datetime) -> "Waiting | None":
+    """Why a task that could be claimed does not run now; None: it has another status, or is
+    invalid.
+    """
+    task, place = details.task, details.place
+    if task.status not in ("open", "deferred") or place is None:
+        return None
+    from fleet.control.view.why_not_now import conditions, why_not_now
+
+    return why_not_now(
+        fleet, task, conditions(fleet, now),
+        blockers=[each.id for each in details.blockers], coder=place.coder, cwd=place.cwd,
+        statuses={each.id: each.standing for each in details.blockers},
     )  # fmt: skip
 
 
@@ -194,18 +212,3 @@ def _attempts(task: Task, task_dir: Path, last_run: tuple[int, Ending] | None) -
     if task.status in ("blocked", "closed") and last_run is not None:
         return last_run[1].attempts
     return history(task_dir).attempts
-
-
-def _waits_for(fleet: Control, task: Task, now: datetime) -> str:
-    if task.status == "open" and fleet.config.shares_queue:
-        from fleet.control.hosts.no_host_fits import no_host_fits
-
-        if why := no_host_fits(fleet, task):
-            return why
-    elif task.status == "open" and untrusted(fleet.home, task):
-        return waits_text(task.id)
-    if task.not_before is None:
-        return ""
-    from fleet.control.tasks.why_waiting import waits_for
-
-    return waits_for(fleet, task, now)

@@ -181,6 +181,7 @@ class NowReader:
             at,
             blockers=queue.blockers.get(task.id, ()),
             coder=row.coder,
+            cwd=row.directory,
             statuses=queue.statuses,
         )
         return with_wait(row, found)

@@ -1,22 +1,21 @@
-"""Why a task that is not closed does not run now, and the act that would change that.
+"""Why a task that is not closed does not run now, and the act that would change that: for
+`fleet show`, `fleet tasks`, `fleet top` and the page alike.
 
 The words are those of what decides: the queue's readiness, the supervisor's own conditions, and
-the choice of an account (`control/tasks/why_waiting.py`).
+the choice of an account (`control/tasks/why_put_off.py`).
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 
 from msgspec import Struct
 
 from fleet.coders.trusted_files import untrusted as untrusted_coders
 from fleet.control import Control
-from fleet.control.hosts.no_host_fits import no_host_fits
 from fleet.control.pause import paused_since
-from fleet.control.status import hindrances
-from fleet.control.tasks.why_waiting import waits_for
 from fleet.control.view.now import WayOn
-from fleet.home import compare_json
+from fleet.home import compare_json, owner_file
 from fleet.home.status_file import SupervisorStatus, read_status
 from fleet.home.trusted_commands import untrusted, waits_text
 from fleet.processes.supervisor_lock import Holder, supervisor_of
@@ -68,6 +67,25 @@ def conditions(fleet: Control, now: datetime) -> Conditions:
     )
 
 
+def own_conditions(fleet: Control, now: datetime) -> Conditions:
+    """As far as `own_wait` needs them."""
+    return Conditions(now=now, strange_coders=frozenset(untrusted_coders(fleet.home.path)))
+
+
+def hindrances(fleet: Control, now: datetime) -> list[str]:
+    """Why tasks are not started, a sentence each: coders that are held, budgets that are spent."""
+    from fleet.accounts.breaker_store import Breaker  # `fleet ready` needs none of these
+    from fleet.control.budget_status import day_budgets
+    from fleet.spending.budgets import spent_words
+
+    held = [
+        f"{each.name} gets no work: {each.text}. To go on: fleet resume --coder {each.coder}"
+        for each in Breaker(fleet.home.path).held()
+    ]
+    spent = [each for each in day_budgets(fleet, now) if each.reached]
+    return held + [f"Nothing starts: {spent_words(each)}" for each in spent]
+
+
 def why_not_now(
     fleet: Control,
     task: Task,
@@ -75,12 +93,13 @@ def why_not_now(
     *,
     blockers: Sequence[str],
     coder: str,
+    cwd: str,
     statuses: Mapping[str, str],
 ) -> Waiting:
     """Why an open or deferred task does not run. `blockers`: what it waits for; `statuses` says how
     those stand, as far as that is known.
     """
-    own = _own_reason(fleet, task, at, coder)
+    own = _own_reason(fleet, task, at, coder, cwd)
     if own is not None:
         return own
     if blockers:
@@ -90,12 +109,16 @@ def why_not_now(
         )
     if (put_off := _put_off(fleet, task, at)) is not None:
         return put_off
-    if why := no_host_fits(fleet, task):
-        return Waiting(reason=why, way_on=_line("fleet hosts"), person=True)
-    return _shared_reason(at)
+    return _no_host(fleet, task) or _shared_reason(at)
 
 
-def _own_reason(fleet: Control, task: Task, at: Conditions, coder: str) -> Waiting | None:
+def own_wait(fleet: Control, task: Task, at: Conditions, *, coder: str, cwd: str) -> Waiting | None:
+    """Why a task that is ready does not run, unless all that could run now wait for the same."""
+    own = _own_reason(fleet, task, at, coder, cwd)
+    return own or _put_off(fleet, task, at) or _no_host(fleet, task)
+
+
+def _own_reason(fleet: Control, task: Task, at: Conditions, coder: str, cwd: str) -> Waiting | None:
     """What concerns this task alone, and only a person can change."""
     compared = compare_json.shown(fleet.home, task.id)
     if compared is not None and compared.is_open:
@@ -112,11 +135,15 @@ def _own_reason(fleet: Control, task: Task, at: Conditions, coder: str) -> Waiti
             way_on=_line(f"fleet coders trust {coder}"),
             person=True,
         )
-    if task.assignee and task.lease_owner is None:
+    kept = task.assignee and task.lease_owner is None
+    if kept and task.assignee != owner_file.read(fleet.home):
         return Waiting(
             reason=f"it is assigned to {task.assignee}",
             way_on=_line(f"fleet bd unclaim {task.id}"),
         )
+    if not fleet.config.shares_queue and not Path(cwd).is_dir():
+        way = _line(f"fleet bd update {task.id} --cwd DIR")
+        return Waiting(reason="its directory is gone", way_on=way, person=True)
     return None
 
 
@@ -129,12 +156,23 @@ def _put_off(fleet: Control, task: Task, at: Conditions) -> Waiting | None:
             way_on=_line(f"fleet bd undefer {task.id}"),
         )
     if task.not_before is not None and task.not_before > at.now:
+        from fleet.control.tasks.why_put_off import why_put_off  # `fleet show` seldom needs it
+
         return Waiting(
-            reason=waits_for(fleet, task, at.now) or "it was put off for a moment",
+            reason=why_put_off(fleet, task, at.now) or "it was put off for a moment",
             until=task.not_before,
             way_on=WayOn(verb="retry", line=f"fleet retry {task.id}"),
         )
     return None
+
+
+def _no_host(fleet: Control, task: Task) -> Waiting | None:
+    if not fleet.config.shares_queue:
+        return None
+    from fleet.control.hosts.no_host_fits import no_host_fits
+
+    why = no_host_fits(fleet, task)
+    return Waiting(reason=why, way_on=_line("fleet hosts"), person=True) if why else None
 
 
 def _shared_reason(at: Conditions) -> Waiting:

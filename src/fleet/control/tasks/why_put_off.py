@@ -1,4 +1,4 @@
-"""Why a task that could run does not: what stands in the way of each seat, for people."""
+"""What a task was put off for: what stands in the way of each seat, for people."""
 
 from datetime import datetime
 
@@ -16,7 +16,7 @@ from fleet.schemas import Task
 from fleet.spending.budgets import spent_words
 
 
-def waits_for(fleet: Control, task: Task, now: datetime) -> str:
+def why_put_off(fleet: Control, task: Task, now: datetime) -> str:
     """What an open task was put off for, as far as that still holds; empty: for nothing else."""
     if task.status != "open" or task.not_before is None or task.not_before <= now:
         return ""
