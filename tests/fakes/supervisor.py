@@ -31,7 +31,7 @@ def settle(run):
     """Done, adopted or to be done again."""
     match keeper_client.state_of(run):
         case keeper_client.Running(keeper=who):
-            keeper = keeper_client.adopt(who) if who else None
+            keeper = keeper_client.find_keeper(who) if who else None
             return (run, keeper) if keeper else settle(run)
         case keeper_client.Ended(ending) if ending.code == 0:
             (run.task_dir / "done").touch()

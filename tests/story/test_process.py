@@ -55,7 +55,7 @@ def test_a_lost_run_whose_numbers_changed_hands_harms_nobody(stage, bystander):
     )
     (run.path / "started").write_bytes(msgspec.json.encode(started))
     assert not keeper_client.stop(run, now=True)
-    assert keeper_client.adopt(started.keeper) is None
+    assert keeper_client.find_keeper(started.keeper) is None
     assert keeper_client.state_of(run, PATIENCE) == keeper_client.Vanished(started)
 
 
@@ -258,7 +258,7 @@ def test_agents_outlive_a_killed_supervisor_and_are_adopted(stage):
     for run in runs:
         state = keeper_client.state_of(run)
         assert isinstance(state, keeper_client.Running)
-        keeper = keeper_client.adopt(state.keeper)
+        keeper = keeper_client.find_keeper(state.keeper)
         stage.keepers.append(keeper)
         assert keeper.who == state.started.keeper
     for run, keeper in zip(runs, stage.keepers, strict=True):

@@ -24,14 +24,14 @@ KeyNews = LimitSeen | LimitRefused | LoginRefused | AccountReset
 CircuitNews = HeldElsewhere | CircuitReset
 
 
-class KeyTold(Struct, frozen=True, kw_only=True):
+class KeyReport(Struct, frozen=True, kw_only=True):
     """What the host of this name met on a key."""
 
     by: str
     event: KeyNews
 
 
-class CircuitTold(Struct, frozen=True, kw_only=True):
+class CircuitReport(Struct, frozen=True, kw_only=True):
     """What the host of this name did with a circuit."""
 
     by: str

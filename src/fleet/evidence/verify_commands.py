@@ -136,7 +136,7 @@ def _see_out(keeper: Keeper, limit: float, abandon: threading.Event) -> bool:
 def _at_work(attempt: Run) -> Keeper | None:
     """The keeper of a command that an earlier supervisor started; None: the command has ended."""
     who = keeper_client.keeper_of(attempt)
-    return keeper_client.adopt(who) if who is not None else None
+    return keeper_client.find_keeper(who) if who is not None else None
 
 
 def _begun(run: Run, command: str, cwd: str, folder: str) -> Run | None:

@@ -29,7 +29,7 @@ from fleet.landing.red_line import LOOK_AGAIN, try_again, waiting_for_line
 from fleet.landing.remote.let_go import let_go
 from fleet.landing.remote.watch_forge import watch_pull_requests
 from fleet.landing.run_train import TrainRun
-from fleet.landing.settle_landing import LandingDesk
+from fleet.landing.settle_landing import LandingSettler
 from fleet.landing.train_state import TrainEnd
 from fleet.landing.waiting_work import (
     TargetKey,
@@ -81,7 +81,7 @@ class LanderSetup(Struct, frozen=True, kw_only=True):
 
 def land_target(lander: LanderSetup, key: TargetKey) -> LandReport:
     """Do all that there is to do for one branch. Blocks; returns its errors."""
-    desk: LandingDesk | None = None
+    settler: LandingSettler | None = None
     end, problem = TrainEnd(), ""
     ids = survey(lander.home).work.get(key, ())
     if not ids:
@@ -92,20 +92,21 @@ def land_target(lander: LanderSetup, key: TargetKey) -> LandReport:
             if lander.shared and not _may_land(queue, key):
                 return LandReport(target=key, problem=OTHER_LANDER)
             files = RunFiles(queue) if lander.shared and isinstance(queue, SqlQueue) else None
-            desk = LandingDesk(lander.home, queue, by=lander.by, now=lander.now, files=files)
+            settler = LandingSettler(lander.home, queue, by=lander.by, now=lander.now, files=files)
             if lander.shared:
-                desk.said += let_go(lander.home, queue, lander.now())
+                settler.said += let_go(lander.home, queue, lander.now())
                 ids = survey(lander.home).work.get(key, ())
-            end = _land(lander, key, tasks_of(queue, ids), desk)
+            end = _land(lander, key, tasks_of(queue, ids), settler)
         finally:
             queue.close()
     except (FleetError, OSError) as error:
         problem = str(error)
-    if desk is None:
+    if settler is None:
         return LandReport(target=key, problem=problem)
     return LandReport(
-        target=key, said=tuple(desk.said), closed=tuple(desk.closed), back=tuple(desk.back),
-        asks=tuple(desk.asks), end=end, problem=problem or end.left or desk.problem,
+        target=key, said=tuple(settler.said), closed=tuple(settler.closed),
+        back=tuple(settler.back), asks=tuple(settler.asks), end=end,
+        problem=problem or end.left or settler.problem,
     )  # fmt: skip
 
 
@@ -135,14 +136,14 @@ def _follow(lander: LanderSetup, key: TargetKey) -> LandReport:
 
 
 def _land(
-    lander: LanderSetup, key: TargetKey, tasks: Sequence[Task], desk: LandingDesk
+    lander: LanderSetup, key: TargetKey, tasks: Sequence[Task], settler: LandingSettler
 ) -> TrainEnd:
     home = lander.home
-    _see_to_ends(home, tasks, desk)
+    _see_to_ends(home, tasks, settler)
     repo = repository.find(key.repository)
     if repo is None:
         for each in waiting_work(home, tasks):
-            desk.ask(each, f"{key.repository} is no repository any more")
+            settler.ask(each, f"{key.repository} is no repository any more")
         return TrainEnd()
     with lander_lock(repo, key.branch) as held:
         if not held:
@@ -150,19 +151,25 @@ def _land(
         told = finish_followed(home, repo)
         reserved = ReservedFiles(home, repo, key.branch).read(tasks, lander.now())
         if not key.branch:
-            _, all_brought = _brought(lander, waiting_work(home, tasks), desk, reserved)
+            _, all_brought = _brought(lander, waiting_work(home, tasks), settler, reserved)
             return TrainEnd(told=told, more=not all_brought)
         train = TrainRun(
-            home, repo, key.branch, desk, abandon=lander.abandon, now=lander.now, reserved=reserved
+            home,
+            repo,
+            key.branch,
+            settler,
+            abandon=lander.abandon,
+            now=lander.now,
+            reserved=reserved,
         )
         train.recover(tasks)
-        try_again(home, repo, key.branch, tasks, desk)
-        waiting, all_brought = _brought(lander, waiting_work(home, tasks), desk, reserved)
+        try_again(home, repo, key.branch, tasks, settler)
+        waiting, all_brought = _brought(lander, waiting_work(home, tasks), settler, reserved)
         by_train = [each for each in waiting if each.landing.to != "pr"]
         end = train.run(by_train) if by_train else follow(home, repo, key.branch, lander.abandon)
         by_forge = list(waiting_work(home, [task for task in tasks if _is_by_forge(home, task)]))
         watched = watch_pull_requests(
-            home, repo, key.branch, by_forge, train.remote, desk, lander.now
+            home, repo, key.branch, by_forge, train.remote, settler, lander.now
         )
         looks = [each for each in (watched.again_in,) if each]
         looks += [LOOK_AGAIN] if reserved.delays or waiting_for_line(home, tasks) else []
@@ -184,7 +191,10 @@ _IN_TRAIN = ("waiting", "testing")
 
 
 def _brought(
-    lander: LanderSetup, works: Iterable[WaitingWork], desk: LandingDesk, reserved: ReservedFiles
+    lander: LanderSetup,
+    works: Iterable[WaitingWork],
+    settler: LandingSettler,
+    reserved: ReservedFiles,
 ) -> tuple[list[WaitingWork], bool]:
     """The works that wait to land, after verified ones were brought home, and whether these are
     all: what the next train has no room for stays, so that the first of many land before the last
@@ -199,15 +209,15 @@ def _brought(
             break
         at_once += work.landing.state == "verified"
         try:
-            landing = _home(lander, by_settings(lander.home, work), desk)
+            landing = _home(lander, by_settings(lander.home, work), settler)
         except (GitFailed, OSError) as error:  # the next try may succeed
-            desk.failed(work.task_id, f"its work cannot be brought home: {error}")
+            settler.failed(work.task_id, f"its work cannot be brought home: {error}")
             continue
         except FleetError as error:
-            desk.ask(work, f"its work cannot be brought home: {error.message}")
+            settler.ask(work, f"its work cannot be brought home: {error.message}")
             continue
         if landing is not None and (holder := reserved.holder_for(landing)):
-            desk.waits(work, train_words.takes_turns(holder))
+            settler.keep_waiting(work, train_words.takes_turns(holder))
             continue
         brought.append(work.task)
         for_train += landing is not None and landing.state != "asks" and landing.to != "pr"
@@ -215,30 +225,30 @@ def _brought(
     return [work for work in found if work.landing.state in _IN_TRAIN], all_brought
 
 
-def _home(lander: LanderSetup, work: WaitingWork, desk: LandingDesk) -> Landing | None:
+def _home(lander: LanderSetup, work: WaitingWork, settler: LandingSettler) -> Landing | None:
     """The landing of work that is brought home by now: the work waits, or asks if the settings say
     so by now. Raises FleetError and OSError.
     """
     if work.landing.state != "verified":
         if why := why_waiting_asks(work):
-            desk.ask(work, why)
+            settler.ask(work, why)
         return landing_json.believed(lander.home, work.task_id)
     landing = bring_home(lander.home, work, lander.now())
     if landing is not None and landing.state == "asks":
-        desk.told_to_ask(work.task_id, landing.why)
+        settler.note_asking(work.task_id, landing.why)
     return landing
 
 
-def _see_to_ends(home: Home, tasks: Sequence[Task], desk: LandingDesk) -> None:
+def _see_to_ends(home: Home, tasks: Sequence[Task], settler: LandingSettler) -> None:
     """Do what an earlier lander wrote down and did not do: close what has landed, open what was
     sent back. What a person closed meanwhile is forgotten.
     """
     for task in tasks:
         state = _state(home, task.id)
         if state == "landed":
-            desk.close(task)
+            settler.close(task)
         elif state == "back" and task.status == "blocked":
-            desk.reopen(task)
+            settler.reopen(task)
         elif task.status == "closed":
             landing_json.forget_mark(home, task.id)
 

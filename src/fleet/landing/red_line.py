@@ -20,7 +20,7 @@ from fleet.landing.fold.fold_checks import command_of
 from fleet.landing.fold.fold_group import fold_group
 from fleet.landing.fold.verify_fold import Fold
 from fleet.landing.remote.remote_line import remote_line
-from fleet.landing.settle_landing import LandingDesk
+from fleet.landing.settle_landing import LandingSettler
 from fleet.landing.train_state import TrainState
 from fleet.landing.train_store import Train
 from fleet.landing.waiting_work import WaitingWork
@@ -66,7 +66,7 @@ class RedLines:
         command = at.prover.command(line.tree, train.tree) or command_of(check)
         self._found.setdefault((line.commit, command), []).append(work.task_id)
         why = train_words.line_fails(at.branch, command, line.commit, work.task_id)
-        at.desk.ask_about_line(work, why, line.commit)
+        at.settler.ask_about_line(work, why, line.commit)
         return True
 
     def told(self) -> list[str]:
@@ -88,7 +88,7 @@ def waiting_for_line(home: Home, tasks: Sequence[Task]) -> dict[str, str]:
 
 
 def try_again(
-    home: Home, repo: Repository, branch: str, tasks: Sequence[Task], desk: LandingDesk
+    home: Home, repo: Repository, branch: str, tasks: Sequence[Task], settler: LandingSettler
 ) -> None:
     """Have what waits for a red line wait for the next train, if the line has moved since. Raises
     FleetError and OSError.
@@ -102,11 +102,11 @@ def try_again(
         return
     moved = [task_id for task_id, red in waiting.items() if line.commit != red]
     for task_id in moved:
-        desk.try_again(task_id, f"{branch} has moved: it is tried again")
+        settler.try_again(task_id, f"{branch} has moved: it is tried again")
     pushed = [task_id for task_id in waiting if _is_pushed(home, task_id) and task_id not in moved]
     if pushed and (remote := _ahead(home, land, line)):
         for task_id in pushed:
-            desk.try_again(task_id, f"{remote} has moved: it is tried again")
+            settler.try_again(task_id, f"{remote} has moved: it is tried again")
 
 
 def _is_pushed(home: Home, task_id: str) -> bool:

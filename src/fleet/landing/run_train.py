@@ -29,7 +29,7 @@ from fleet.landing.fold.reserved_files import ReservedFiles
 from fleet.landing.red_line import RedLines
 from fleet.landing.remote.follow_remote import RemoteFollower
 from fleet.landing.remote.remote_line import RemoteLine
-from fleet.landing.settle_landing import LandingDesk
+from fleet.landing.settle_landing import LandingSettler
 from fleet.landing.train_rules import Parts, batch
 from fleet.landing.train_state import (
     RACES,
@@ -61,7 +61,7 @@ class TrainRun:
         home: Home,
         repo: Repository,
         branch: str,
-        desk: LandingDesk,
+        settler: LandingSettler,
         *,
         abandon: threading.Event,
         now: Callable[[], datetime],
@@ -69,7 +69,7 @@ class TrainRun:
     ) -> None:
         self._abandon = abandon
         self._reserved = reserved or ReservedFiles(home, repo, branch)
-        self._at = TrainState(home, repo, branch, desk, abandon=abandon, now=now)
+        self._at = TrainState(home, repo, branch, settler, abandon=abandon, now=now)
         self._red_lines = RedLines(self._at)
         #: What a killed lander meant to do and did not.
         self._meant: Train | None = None
@@ -84,7 +84,7 @@ class TrainRun:
             ids = [work.task_id for work in waiting]
             parts = batch(ids, self._at.share.batch_size(limit))
         wanted = {task_id for part in parts.waiting for task_id in part}
-        group = [work for work in waiting if work.task_id in wanted and self._at.desk.test(work)]
+        group = [work for work in waiting if work.task_id in wanted and self._at.settler.test(work)]
         for work in group:
             self._at.prover.credit(work.landing.tree, work.proved)
         if any(work.landing.red_line for work in group):
@@ -95,7 +95,7 @@ class TrainRun:
             self._land_group(group, parts)
         finally:
             for work in group:
-                waits += self._at.desk.wait(work.task_id, self._at.silence)
+                waits += self._at.settler.wait_again(work.task_id, self._at.silence)
             if not self._at.left:
                 self._at.prover.end_train()
             self._at.learn()
@@ -259,10 +259,10 @@ class TrainRun:
         """
         holder = "" if work.landing.approved_by else self._reserved.holder(found.files)
         if holder:
-            self._at.desk.wait(work.task_id, train_words.takes_turns(holder))
+            self._at.settler.wait_again(work.task_id, train_words.takes_turns(holder))
             return
         since = landed_since(land.git, work.landing.base, target.line, but=work.task_id)
-        if self._at.desk.send_back(work, train_words.conflicting(found, self._at.branch, since)):
+        if self._at.settler.send_back(work, train_words.conflicting(found, self._at.branch, since)):
             self._reserved.reserve(work.task_id, found.files)
 
     def _red(
@@ -284,7 +284,7 @@ class TrainRun:
         self._at.share = self._at.share.after(1, green=False)
         since = landed_since(land.git, work.landing.base, target.line, but=work.task_id)
         output = self._at.prover.output(train.tree)
-        self._at.desk.send_back(work, train_words.failing(output, self._at.branch, since))
+        self._at.settler.send_back(work, train_words.failing(output, self._at.branch, since))
         return parts.split()
 
     def _hold(self, parts: Parts, by_id: dict[str, WaitingWork], why: str) -> None:
@@ -296,7 +296,7 @@ class TrainRun:
     def _ask(self, parts: Parts, by_id: dict[str, WaitingWork], why: str) -> None:
         for part in parts.waiting:
             for task_id in part:
-                self._at.desk.ask(by_id[task_id], why.replace("land ID", f"land {task_id}"))
+                self._at.settler.ask(by_id[task_id], why.replace("land ID", f"land {task_id}"))
 
 
 def _holds(land: LandRepository, line: str, member: Member) -> bool:

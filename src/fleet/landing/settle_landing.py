@@ -35,7 +35,7 @@ class Unlandable(Struct, frozen=True, kw_only=True):
     against: tuple[LandedWork, ...] = ()
 
 
-class LandingDesk:
+class LandingSettler:
     """Writes the ends of landings, and says in words what was done."""
 
     def __init__(
@@ -63,13 +63,13 @@ class LandingDesk:
         """The task is in a train now; False: the task waits no longer, and is in none."""
         return self._change(work.task_id, ("waiting", "testing"), state="testing", why="")
 
-    def wait(self, task_id: str, why: str = "") -> bool:
+    def wait_again(self, task_id: str, why: str = "") -> bool:
         """The task waits again: the train was left, or took another part of the batch. False: it
         came to an end in the train.
         """
         return self._change(task_id, ("testing",), state="waiting", why=why)
 
-    def waits(self, work: WaitingWork, why: str) -> None:
+    def keep_waiting(self, work: WaitingWork, why: str) -> None:
         """The task goes on waiting; for what, in words."""
         self._change(work.task_id, ("waiting",), state="waiting", why=why)
 
@@ -81,7 +81,7 @@ class LandingDesk:
         """Leave the landing to a person."""
         before = ("verified", "waiting", "testing")
         if self._change(work.task_id, before, state="asks", why=why):
-            self.told_to_ask(work.task_id, why)
+            self.note_asking(work.task_id, why)
 
     def ask_about_line(self, work: WaitingWork, why: str, line: str) -> None:
         """Leave a line that fails without candidates to a person. The train tells
@@ -107,7 +107,7 @@ class LandingDesk:
         """A step could not be done for a task, and is to be tried again."""
         self.problem = f"{task_id}: {words}"
 
-    def told_to_ask(self, task_id: str, why: str) -> None:
+    def note_asking(self, task_id: str, why: str) -> None:
         """A landing waits for a person."""
         self.asks.append(task_id)
         self._say(task_id, f"verified, and waits for a person: {why}")
@@ -165,7 +165,7 @@ class LandingDesk:
                 work.task_id, ("waiting", "testing"), state="asks", why=why, why_back=sent.why,
                 against=sent.against[-_MOST_AGAINST:], **facts,
             ):  # fmt: skip
-                self.told_to_ask(work.task_id, why)
+                self.note_asking(work.task_id, why)
             return False
         if not self._change(
             work.task_id, ("waiting", "testing"), state="back", why=sent.words, why_back=sent.why,

@@ -18,7 +18,7 @@ from fleet.landing import train_words
 from fleet.landing.fold.fold_checks import distinct
 from fleet.landing.fold.prove_fold import FoldProver, Unproved
 from fleet.landing.fold.verify_fold import Fold
-from fleet.landing.settle_landing import LandingDesk
+from fleet.landing.settle_landing import LandingSettler
 from fleet.landing.train_store import Learnt, Train, TrainPlace
 from fleet.landing.waiting_work import WaitingWork
 
@@ -67,12 +67,12 @@ class TrainState:
         home: Home,
         repo: Repository,
         branch: str,
-        desk: LandingDesk,
+        settler: LandingSettler,
         *,
         abandon: threading.Event,
         now: Callable[[], datetime],
     ) -> None:
-        self.home, self.repo, self.branch, self.desk = home, repo, branch, desk
+        self.home, self.repo, self.branch, self.settler = home, repo, branch, settler
         self._now = now
         self.place = TrainPlace(home, repo.common_dir, branch)
         self.place.make()
@@ -109,7 +109,7 @@ class TrainState:
         self.left = found.trouble or "it was stopped"
         if found.trouble:  # through no fault of the work: a person has to mend something
             for work in part:
-                self.desk.ask(work, train_words.unverifiable(found.trouble, work.task_id))
+                self.settler.ask(work, train_words.unverifiable(found.trouble, work.task_id))
         return None
 
     def mark(self, land: LandRepository, train: Train, works: Sequence[WaitingWork]) -> None:
@@ -119,7 +119,7 @@ class TrainState:
         for member in train.members:
             if (work := by_id.get(member.task_id)) is not None:
                 proof = prove_landed(land.git, member.commit, member.candidate, member.commit)
-                self.desk.landed(work, train_words.receipt(train, member, proof, self._now()))
+                self.settler.landed(work, train_words.receipt(train, member, proof, self._now()))
 
     def note(self, moved: Moved) -> None:
         """The line has moved. Raises OSError."""

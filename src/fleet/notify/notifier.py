@@ -13,17 +13,17 @@ from functools import partial
 
 from fleet import control
 from fleet.control import Control
-from fleet.control.notify.answer_told import answer_told, is_open
 from fleet.control.notify.asked_stamps import asked_stamps
+from fleet.control.notify.channel_answer import answer_from_channel, is_open
 from fleet.control.notify.notices import notices
-from fleet.control.notify.outbox import Asked, Outbox, OutboxTrouble
+from fleet.control.notify.outbox import Outbox, OutboxTrouble, ToldQuestion
 from fleet.control.notify.telling_rules import (
     IN_AN_HOUR,
     Notification,
     after_telling,
     compare,
     due_now,
-    messages,
+    notifications,
     put_off,
 )
 from fleet.control.view.read_now import NowReader
@@ -31,7 +31,7 @@ from fleet.errors import FleetError
 from fleet.home.looked_at import is_looked_at
 from fleet.notify.channels.channel_protocol import PersonReply, ReadTrouble, ReplyReader
 from fleet.notify.connect_channels import Connected
-from fleet.notify.send_messages import ChannelSender
+from fleet.notify.send_notifications import ChannelSender
 
 #: Seconds before a look after a change of the queue, between two looks without one, and between
 #: two glances at what agents ask.
@@ -101,10 +101,10 @@ class Notifier:
         seen = view.read(now, shown=_MOST)
         found = notices(seen)
         with outbox.writing():
-            known = outbox.told()
-            for told in compare(known, found, now, settings, first=first):
-                outbox.keep(told)
-                known[told.key] = told
+            known = outbox.notice_states()
+            for state in compare(known, found, now, settings, first=first):
+                outbox.keep(state)
+                known[state.key] = state
             if first:
                 outbox.remember("began", now.isoformat())
             looking = is_looked_at(self._fleet.home, now)
@@ -113,14 +113,14 @@ class Notifier:
                 for each in [each for each in ready if each.notice.topic != "question"]:
                     outbox.keep(put_off(each, now))
                     ready.remove(each)
-            for message, told in messages(ready, now, settings, _nonces()):
-                asked = None
-                if message.nonce:
-                    asked = Asked(
-                        nonce=message.nonce, message=message.key, task=told[0].notice.task,
-                        notice=told[0].key, options=message.options,
+            for notification, told in notifications(ready, now, settings, _nonces()):
+                question = None
+                if notification.nonce:
+                    question = ToldQuestion(
+                        nonce=notification.nonce, notification=notification.key,
+                        task=told[0].notice.task, notice=told[0].key, options=notification.options,
                     )  # fmt: skip
-                outbox.add(message, list(self._senders), asked)
+                outbox.add(notification, list(self._senders), question)
                 for each in told:
                     outbox.keep(after_telling(each, now, settings))
         for sender in self._senders.values():
@@ -131,17 +131,17 @@ class Notifier:
 
     def _end_questions(self) -> None:
         """Say at questions that were answered elsewhere, or are asked no more, that they are."""
-        for asked in self.outbox.open_asked():
+        for question in self.outbox.open_questions():
             with self._answering:
-                gone = not is_open(self._fleet, asked)
-                ended = gone and self.outbox.end_asked(asked.nonce, "answered")
+                gone = not is_open(self._fleet, question)
+                ended = gone and self.outbox.end_question(question.nonce, "answered")
             if ended:
-                self._tell_end(asked, "answered elsewhere, or no longer asked")
+                self._tell_end(question, "answered elsewhere, or no longer asked")
 
-    def _tell_end(self, asked: Asked, end: str) -> None:
-        for name, remote in self.outbox.remotes(asked.message):
+    def _tell_end(self, question: ToldQuestion, end: str) -> None:
+        for name, remote in self.outbox.remotes(question.notification):
             if (sender := self._senders.get(name)) is not None:
-                sender.channel.end_question(remote, f"{asked.task}: {end}")
+                sender.channel.end_question(remote, f"{question.task}: {end}")
 
     # Answers.
 
@@ -165,40 +165,40 @@ class Notifier:
             self._stopped.wait(pause)
 
     def _take(self, fleet: Control, reader: ReplyReader, reply: PersonReply) -> None:
-        asked = self._meant(reader, reply)
-        if asked is None:
+        question = self._meant(reader, reply)
+        if question is None:
             if reply.text and not reply.text.startswith("/"):
                 reader.acknowledge(reply, "Reply to the message of the question that you answer.")
             return
         text = reply.text
         if reply.option is not None:
-            if reply.option >= len(asked.options):
+            if reply.option >= len(question.options):
                 return
-            text = asked.options[reply.option]
+            text = question.options[reply.option]
         if not text.strip():
             return
         with self._answering:
-            is_taken = answer_told(fleet, self.outbox, asked, text, by=reply.by)
+            is_taken = answer_from_channel(fleet, self.outbox, question, text, by=reply.by)
         if is_taken:
-            self._say(f"{asked.task} was answered by {reply.by}")
-            reader.acknowledge(reply, f"{asked.task} has your answer.")
+            self._say(f"{question.task} was answered by {reply.by}")
+            reader.acknowledge(reply, f"{question.task} has your answer.")
             at = datetime.now().astimezone()
-            self._tell_end(asked, f"answered by {reply.by} at {at:%H:%M}: {text.strip()[:500]}")
+            self._tell_end(question, f"answered by {reply.by} at {at:%H:%M}: {text.strip()[:500]}")
         else:
-            reader.acknowledge(reply, f"{asked.task} does not ask that any more.")
+            reader.acknowledge(reply, f"{question.task} does not ask that any more.")
 
-    def _meant(self, reader: ReplyReader, reply: PersonReply) -> Asked | None:
+    def _meant(self, reader: ReplyReader, reply: PersonReply) -> ToldQuestion | None:
         """The question that a reply answers."""
         if reply.nonce:
-            return self.outbox.asked(reply.nonce)
+            return self.outbox.question(reply.nonce)
         if not reply.remote:
             return None
         name = f"{reader.name}:{reply.remote.partition('/')[0]}"
         end = time.monotonic() + _NOTED
-        while (found := self.outbox.asked_by_remote(name, reply.remote)) is None:
+        while (found := self.outbox.question_by_remote(name, reply.remote)) is None:
             sender = self._senders.get(name)
             if sender is not None and (key := sender.unnoted(reply.remote)):
-                return self.outbox.asked_by_message(key)
+                return self.outbox.question_by_notification(key)
             if time.monotonic() >= end or self._stopped.wait(0.05):
                 return None
         return found
@@ -235,12 +235,12 @@ class Notifier:
 
     def _tell_aloud(self, error: OutboxTrouble) -> None:
         now = datetime.now().astimezone()
-        message = Notification(
+        notification = Notification(
             key=f"outbox-{now.timestamp():.0f}", at=now, topic="supervisor",
             subject="fleet: nothing can be told", text=f"{error.message}\n\n{error.hint}",
         )  # fmt: skip
         for sender in self._senders.values():
-            sender.tell_aloud(message)
+            sender.tell_aloud(notification)
 
     def _tidy(self, now: datetime) -> None:
         """Forget what is old, once a day."""

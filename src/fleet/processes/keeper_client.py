@@ -227,7 +227,7 @@ def _program() -> str:
         return str(source)
 
 
-def adopt(who: ProcessId) -> Keeper | None:
+def find_keeper(who: ProcessId) -> Keeper | None:
     """The keeper of a run that another supervisor started; None if the keeper has ended."""
     fd = process_identity.pidfd(who)
     if fd is None and not process_identity.alive(who):

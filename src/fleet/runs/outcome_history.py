@@ -76,7 +76,7 @@ class Ending(Struct, frozen=True, kw_only=True):
     @property
     def spend(self) -> Spend:
         """What this run used."""
-        return spend_of(tokens=self.tokens, told=self.cost_usd, estimated=self.estimated_usd)
+        return spend_of(tokens=self.tokens, reported=self.cost_usd, estimated=self.estimated_usd)
 
     @property
     def decision(self) -> Decision:

@@ -91,19 +91,19 @@ class Spend(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def spend_of(
-    *, tokens: int, told: float | None, estimated: float | None, partial: bool = False
+    *, tokens: int, reported: float | None, estimated: float | None, partial: bool = False
 ) -> Spend:
     """The spend of one run: at the cost that the CLI told, else the estimate, else unknown.
 
     `partial`: the run was cut off uncounted. What is known of it counts, and its cost is unknown.
     """
-    known = told if told is not None else estimated
+    known = reported if reported is not None else estimated
     return Spend(
         runs=1,
         tokens=tokens,
         usd=known or 0.0,
-        estimated_usd=(estimated or 0.0) if told is None else 0.0,
-        unpriced=int(known is None or (partial and told is None)),
+        estimated_usd=(estimated or 0.0) if reported is None else 0.0,
+        unpriced=int(known is None or (partial and reported is None)),
     )
 
 

@@ -261,7 +261,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
             return Spend(runs=1)
         return spend_of(
             tokens=self.usage.total,
-            told=self.cost_usd,
+            reported=self.cost_usd,
             estimated=self.estimated_usd,
             partial=self.partial,
         )

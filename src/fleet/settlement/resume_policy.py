@@ -93,7 +93,7 @@ def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:
             return False
 
 
-def told(
+def last_ending_words(
     last: Ending | None, answer: str = "", *, reviewed: bool = False, sent_back: bool = False
 ) -> str:
     """How the last run ended, for the prompt of the next; `answer`: to a question of that run.

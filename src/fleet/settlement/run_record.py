@@ -60,7 +60,7 @@ class RunRecord:
         self.adopted = adopted
         #: The secrets that the agent was given, as far as this process knows them.
         self.mask = SecretMask(secret_values(coder, env))
-        self.stream = RunStream(run, spec, coder, env, resumed=adopted, mask=self.mask.line)
+        self.stream = RunStream(run, spec, coder, env, adopted=adopted, mask=self.mask.line)
         #: What tokens cost, where the CLI does not report a cost.
         self.prices = _LIST_PRICES
         #: Why the run could not even be tried; empty if it could.
@@ -146,8 +146,10 @@ class RunRecord:
         totals = self.totals
         if totals.tokens.cost_usd is None and not totals.tokens.usage.total:
             return Spend(runs=1)  # the CLI has not reported anything yet
-        told = totals.tokens.cost_usd
-        return spend_of(tokens=totals.tokens.usage.total, told=told, estimated=self.estimated_usd)
+        reported = totals.tokens.cost_usd
+        return spend_of(
+            tokens=totals.tokens.usage.total, reported=reported, estimated=self.estimated_usd
+        )
 
 
 class UnknownCoder(Coder):

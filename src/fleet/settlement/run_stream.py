@@ -27,11 +27,11 @@ _LOOK_AGAIN = timedelta(seconds=1)
 class EventWriter:
     """Appends the events of one run to `events.jsonl`, each of them once."""
 
-    def __init__(self, run: Run, *, resumed: bool) -> None:
+    def __init__(self, run: Run, *, adopted: bool) -> None:
         # Kept, since each line of each stream asks for them.
         self._task_dir, self._number = run.task_dir, run.number
         #: How far stdout and the second stream were written down before, and are now.
-        self._before = self._at = event_log.written(run) if resumed else (0, 0)
+        self._before = self._at = event_log.written(run) if adopted else (0, 0)
 
     def put_line(self, lines: bytearray, event: Event, at: int, *, second: bool) -> bool:
         """Put the line of an event that ends at this offset behind others. False: the line was
@@ -89,7 +89,7 @@ class RunStream:
         coder: Coder,
         env: Mapping[str, str],
         *,
-        resumed: bool,
+        adopted: bool,
         mask: Callable[[bytes], bytes] = bytes,
     ) -> None:
         #: Makes secrets unreadable in a line, before anything is made of the line.
@@ -98,7 +98,7 @@ class RunStream:
         self._spec = spec
         self._env = env
         self.totals = RunTotals(tokens=TokenTotals(before=spec.before))
-        self.events = EventWriter(run, resumed=resumed)
+        self.events = EventWriter(run, adopted=adopted)
         self.tripwire = TripwireWatch(spec, can_refuse=coder.can_refuse)
         #: Lines that the coder could read, whether or not they were of interest.
         self.heard = 0

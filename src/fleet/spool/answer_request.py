@@ -55,7 +55,7 @@ def rule(data: bytes, asker: Asker) -> RuledRequest:
         )
     except FleetError as error:
         refused = error.message if isinstance(error, Refused) else ""
-        return RuledRequest(request=request, answer=told(error), refused=refused)
+        return RuledRequest(request=request, answer=error_answer(error), refused=refused)
     return RuledRequest(request=request, line=line, means=_means(line, asker))
 
 
@@ -92,7 +92,7 @@ def serve(
     except FileMissing as wanted:
         return Served(answer=Answer(wanted=wanted.name))
     except FleetError as error:
-        return Served(answer=told(error))
+        return Served(answer=error_answer(error))
     except OSError as error:
         return Served(answer=Answer(code=1, err=f"Error: {error.strerror or error}\n"))
 
@@ -136,7 +136,7 @@ def _record_claim(line: AllowedLine, files: SentFiles, asker: Asker) -> Served:
     return Served(answer=Answer(out=spoken.printed), said=said)
 
 
-def told(error: FleetError) -> Answer:
+def error_answer(error: FleetError) -> Answer:
     """An error in the words of the commands."""
     hint = f"{error.hint}\n" if error.hint else ""
     return Answer(code=error.exit_code, err=f"Error: {error.message}\n{hint}")

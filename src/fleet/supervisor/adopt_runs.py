@@ -12,7 +12,7 @@ from fleet.coders.agent_environment import secret_values
 from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.processes import keeper_client, process_identity
-from fleet.processes.keeper_client import Orphaned, Running, adopt, stop_run
+from fleet.processes.keeper_client import Orphaned, Running, find_keeper, stop_run
 from fleet.runs import stop_reason
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.run_directory import Run, latest_run
@@ -43,7 +43,7 @@ def next_look(assignments: Assignments) -> float:
     return min((s.due for s in stages if isinstance(s, Unknown)), default=float("inf"))
 
 
-def take_up(
+def adopt_run(
     state: SupervisorState, follower: RunFollower, assignment: Assignment, run: Run
 ) -> None:
     """See to a run that was begun and has no ending."""
@@ -73,7 +73,7 @@ def _look(
 ) -> None:
     """Adopt the run if alive, finish the run if over, and else look again."""
     run, found = stage.run, state_now(stage.run)
-    keeper = adopt(found.keeper) if isinstance(found, Running) and found.keeper else None
+    keeper = find_keeper(found.keeper) if isinstance(found, Running) and found.keeper else None
     if isinstance(found, Running | Orphaned) and keeper is None:
         _wait(state, assignment, stage, found)
         return

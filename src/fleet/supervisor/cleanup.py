@@ -163,7 +163,7 @@ def collect(home: Home, task_id: str) -> list[str]:
         disk_use.note_size(home, task_id)
     except (FleetError, OSError) as error:
         return [f"{task_id}: its work is in {home.clone(task_id)} only: {error}"]
-    return _told(task_id, brought)
+    return _brought_words(task_id, brought)
 
 
 def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
@@ -187,7 +187,7 @@ def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
             closed = task.closed_at or task.updated_at
             if not stays and now - closed < KEPT_FOR and work.ignored():
                 stays = f"files that git ignores, and is kept for {KEPT_FOR.days} days"
-        reports = _told(task.id, brought)
+        reports = _brought_words(task.id, brought)
         if added:
             text = f"committed to {brought.ref} what was left uncommitted: {commit[:12]}"
             reports.append(f"{task.id}: {text}")
@@ -213,5 +213,5 @@ def _refs(home: Home, task_id: str) -> TaskRefs | None:
     return refs
 
 
-def _told(task_id: str, brought: Collected) -> list[str]:
+def _brought_words(task_id: str, brought: Collected) -> list[str]:
     return [f"{task_id}: {note}" for note in brought.notes]

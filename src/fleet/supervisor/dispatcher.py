@@ -21,7 +21,7 @@ from fleet.spool.drop_box import give_answer
 from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.active.message_receipts import note_messages
 from fleet.supervisor.active.watch_runs import Watchdog
-from fleet.supervisor.adopt_runs import look_again, next_look, take_up
+from fleet.supervisor.adopt_runs import adopt_run, look_again, next_look
 from fleet.supervisor.assignments import Arriving, Assignment, Claimed, stop_assignment
 from fleet.supervisor.finish_run import finish, give_up, kill_all, send_and_settle, settle
 from fleet.supervisor.start.start_run import RunStarter
@@ -82,9 +82,9 @@ class Dispatcher:
                     if time.monotonic() >= end:
                         return
 
-    def resume(self, lease: Lease) -> None:
+    def adopt(self, lease: Lease) -> None:
         """Go on with a task that an earlier supervisor held at the end."""
-        self.starter.guard(self.state.assignments.take(lease), self._resume)
+        self.starter.guard(self.state.assignments.take(lease), self._adopt)
 
     def _start(self, assignment: Assignment, task_dir: Path) -> None:
         if not self._is_whole(assignment, task_dir):
@@ -94,7 +94,7 @@ class Dispatcher:
             return
         run = latest_run(task_dir)
         if run is not None and believed_ending(run) is None:
-            take_up(self.state, self.follower, assignment, run)
+            adopt_run(self.state, self.follower, assignment, run)
         elif self.state.stopping is not None:
             decision = released("claimed as the supervisor ended")
             settle(self.state, assignment, decision, task_dir)
@@ -130,7 +130,7 @@ class Dispatcher:
             return False
         return True
 
-    def _resume(self, assignment: Assignment, task_dir: Path) -> None:
+    def _adopt(self, assignment: Assignment, task_dir: Path) -> None:
         if not self._is_whole(assignment, task_dir):
             return
         run = latest_run(task_dir)
@@ -142,7 +142,7 @@ class Dispatcher:
         elif ending is not None:
             send_and_settle(self.state, assignment, ending, run)
         else:
-            take_up(self.state, self.follower, assignment, run)
+            adopt_run(self.state, self.follower, assignment, run)
 
     # Follow the runs.
 
@@ -174,7 +174,7 @@ class Dispatcher:
             except FleetError as error:
                 give_up(self.state, assignment, error)
             except OSError as error:
-                why = _told(error, run.run)
+                why = _error_words(error, run.run)
                 self._say_of_disk(f"{run.task_id}: {why}", run.run.task_dir)
 
     def _keep_words(self, assignment: Assignment) -> None:
@@ -250,5 +250,5 @@ class Dispatcher:
             self.stop(assignment.task_id, reason, now=now)
 
 
-def _told(error: OSError, run: Run) -> str:
+def _error_words(error: OSError, run: Run) -> str:
     return f"{error.filename or run.path}: {error.strerror or error}"

@@ -9,7 +9,7 @@ from functools import partial
 from msgspec import Struct
 
 from fleet.landing.land_target import OTHER_LANDER, LanderSetup, LandReport, land_target
-from fleet.landing.remote.adopt_landings import adopt_landings
+from fleet.landing.remote.take_over_landings import take_over_landings
 from fleet.landing.train_store import branches_behind
 from fleet.landing.waiting_work import Surveyed, TargetKey, survey, target_key
 from fleet.queue.protocol import Queue
@@ -28,7 +28,7 @@ _PATIENCE = 6
 _UNTOLD = 3
 #: Seconds between two looks for work that other hosts verified, and until one that failed is tried
 #: again.
-_ADOPT_EVERY, _LOOK_AGAIN = 2.0, 15.0
+_TAKE_OVER_EVERY, _LOOK_AGAIN = 2.0, 15.0
 
 
 class _Tries(Struct):
@@ -82,9 +82,9 @@ class Lander:
         self._said: set[str] = set()
         self._started = False
         #: What was said of other hosts' work at the last look: what stays so is told once.
-        self._adopted: frozenset[tuple[str, str]] = frozenset()
+        self._taken_said: frozenset[tuple[str, str]] = frozenset()
         #: When other hosts' work is looked for next, and looked for again after trouble.
-        self._adopt_at, self._look_at = 0.0, float("inf")
+        self._take_over_at, self._look_at = 0.0, float("inf")
 
     @property
     def busy(self) -> bool:
@@ -130,15 +130,15 @@ class Lander:
         """Which work there is, after that of other hosts was taken over. In a worker thread."""
         if self._state.travel is None:
             return survey(self._state.home)
-        if time.monotonic() < self._adopt_at:
-            self._look_at = self._adopt_at
+        if time.monotonic() < self._take_over_at:
+            self._look_at = self._take_over_at
             return survey(self._state.home)
-        self._adopt_at = time.monotonic() + _ADOPT_EVERY
-        adopted = adopt_landings(self._setup, self._state.config)
-        if adopted.again:
+        self._take_over_at = time.monotonic() + _TAKE_OVER_EVERY
+        taken = take_over_landings(self._setup, self._state.config)
+        if taken.again:
             self._look_at = time.monotonic() + _LOOK_AGAIN
-        self._state.travel.told.extend(each for each in adopted.said if each not in self._adopted)
-        self._adopted = frozenset(adopted.said)
+        self._state.travel.told.extend(each for each in taken.said if each not in self._taken_said)
+        self._taken_said = frozenset(taken.said)
         return survey(self._state.home)
 
     def _surveyed(self, found: Surveyed) -> None:

@@ -180,7 +180,7 @@ class Supervisor:
                 self.state.travel.tell_later(self.state.inspections, self.state.heartbeat.name)
             if self.state.heartbeat.server_went_back():
                 self.leases.compare()
-                self.queue.leased(self.take_up)  # what was settled since is settled again
+                self.queue.leased(self.adopt_tasks)  # what was settled since is settled again
         while self.state.events:
             self.handle(self.state.events.popleft())
         if not self.shutdown.requested:
@@ -256,23 +256,23 @@ class Supervisor:
     def recover(self) -> None:
         def each(tasks: list[Task]) -> None:
             stop_orphans(self.state, {task.id for task in tasks})
-            self.take_up(tasks)
+            self.adopt_tasks(tasks)
             self.queue.claiming = False
             close_left_epics(self.state)
-            self.queue.blocked(OTHER_TASKS, self.resume_answered)
+            self.queue.blocked(OTHER_TASKS, self.go_on_with_answered)
             wake_all(self.state, self.claimer.want)
 
         self.queue.claiming = True  # nothing is claimed before it is known what this home holds
         self.read_other_tasks()
         self.queue.leased(each)
 
-    def take_up(self, tasks: list[Task]) -> None:
+    def adopt_tasks(self, tasks: list[Task]) -> None:
         """Go on with tasks that the queue says this home holds, and that are not in hand."""
         for task in tasks:
             if self.state.assignments.get(task.id) is None:
-                self.dispatcher.resume(lease_of(task))
+                self.dispatcher.adopt(lease_of(task))
 
-    def resume_answered(self, tasks: list[Task]) -> None:
+    def go_on_with_answered(self, tasks: list[Task]) -> None:
         """Go on with tasks whose answer came as an earlier supervisor was killed."""
         for task in tasks:
             go_on_if_answered(self.state, task, self.state.home.task(task.id))

@@ -49,7 +49,7 @@ _OF_TASK = (landing_json.FILE, *pack_run.OF_TASK)
 _FOLDERS = ("tells", ARTIFACTS)
 
 
-def take_over(shared: SharedQueue, home: Home, task_id: str, *, me: str) -> tuple[int, ...]:
+def unpack_runs(shared: SharedQueue, home: Home, task_id: str, *, me: str) -> tuple[int, ...]:
     """Bring what other hosts sent of a task; the numbers of the runs that were not here before.
 
     No run of the task may be alive here.
@@ -61,10 +61,10 @@ def take_over(shared: SharedQueue, home: Home, task_id: str, *, me: str) -> tupl
     folder = home.task(task_id)
     folder.mkdir(mode=0o700, exist_ok=True)  # a task that was made on another host
     with exclusive(folder / TRAVEL_LOCK):
-        return _take_over(shared, home, task_id, me)
+        return _unpack_runs(shared, home, task_id, me)
 
 
-def _take_over(shared: SharedQueue, home: Home, task_id: str, me: str) -> tuple[int, ...]:
+def _unpack_runs(shared: SharedQueue, home: Home, task_id: str, me: str) -> tuple[int, ...]:
     stored = shared.files.stored(task_id)
     numbers = sorted({each.run for each in stored if each.path == LIST and each.run != OF_TASK})
     taken: list[int] = []

@@ -25,7 +25,7 @@ class TopKey(Struct, frozen=True):
     #: The key changes something: not there with --read-only.
     acts: bool = False
     #: The key stands in the bottom line.
-    told: bool = True
+    in_footer: bool = True
 
 
 #: In the order in which the bottom line entries them.
@@ -39,7 +39,7 @@ KEYS: Sequence[TopKey] = (
     TopKey("f", "f", "follow", "follow", ("transcript",)),
     TopKey("/", "slash", "search", "search", ("searchable",)),
     TopKey("n N", "n", "hit(1)", "next hit", ("hits",)),
-    TopKey("", "N", "hit(-1)", "", ("hits",), told=False),
+    TopKey("", "N", "hit(-1)", "", ("hits",), in_footer=False),
     TopKey("w", "w", "split", "split", ("wide diff",)),
     TopKey("z", "z", "fold", "fold all", ("foldable",)),
     TopKey("v", "v", "viewed", "viewed", ("diff",)),
@@ -50,7 +50,7 @@ KEYS: Sequence[TopKey] = (
     TopKey("d", "d", "tab('diff')", "diff", ("task",)),
     TopKey("p", "p", "tab('plan')", "plan", ("task",)),
     TopKey("[ ]", "left_square_bracket", "turn(-1)", "tabs", ("tabs",)),
-    TopKey("", "right_square_bracket", "turn(1)", "", ("tabs",), told=False),
+    TopKey("", "right_square_bracket", "turn(1)", "", ("tabs",), in_footer=False),
     TopKey("x", "x", "mark", "select", ("list",)),
     TopKey("/", "slash", "filter", "filter", ("list",)),
     TopKey("n", "n", "new", "new", ("no hits",), acts=True),
@@ -61,18 +61,18 @@ KEYS: Sequence[TopKey] = (
     TopKey("o", "o", "directory", "directory", ("task",)),
     TopKey("S", "S", "stop_all", "stop all", acts=True),
     TopKey("1-5", "1", "view('now')", "views"),
-    TopKey("", "2", "view('questions')", "", told=False),
-    TopKey("", "3", "view('timeline')", "", told=False),
-    TopKey("", "4", "view('usage')", "", told=False),
-    TopKey("", "5", "view('log')", "", told=False),
-    TopKey("j k ↑ ↓", "j,down", "move(1)", "move", told=False),
-    TopKey("", "k,up", "move(-1)", "", told=False),
-    TopKey("g G", "g,home", "edge(True)", "first, last", told=False),
-    TopKey("", "G,end", "edge(False)", "", told=False),
-    TopKey("PgUp PgDn", "pageup", "page(-1)", "a screen up or down", told=False),
-    TopKey("", "pagedown,space", "page(1)", "", told=False),
-    TopKey("← →", "left", "shift(-1)", "long lines", told=False),
-    TopKey("", "right", "shift(1)", "", told=False),
+    TopKey("", "2", "view('questions')", "", in_footer=False),
+    TopKey("", "3", "view('timeline')", "", in_footer=False),
+    TopKey("", "4", "view('usage')", "", in_footer=False),
+    TopKey("", "5", "view('log')", "", in_footer=False),
+    TopKey("j k ↑ ↓", "j,down", "move(1)", "move", in_footer=False),
+    TopKey("", "k,up", "move(-1)", "", in_footer=False),
+    TopKey("g G", "g,home", "edge(True)", "first, last", in_footer=False),
+    TopKey("", "G,end", "edge(False)", "", in_footer=False),
+    TopKey("PgUp PgDn", "pageup", "page(-1)", "a screen up or down", in_footer=False),
+    TopKey("", "pagedown,space", "page(1)", "", in_footer=False),
+    TopKey("← →", "left", "shift(-1)", "long lines", in_footer=False),
+    TopKey("", "right", "shift(1)", "", in_footer=False),
     TopKey("Esc", "escape", "go_back", "back"),
     TopKey("?", "question_mark", "help", "keys"),
     TopKey("q", "q", "quit_top", "quit"),
@@ -88,11 +88,11 @@ def keys_here(have: Collection[Need], *, read_only: bool) -> Iterator[TopKey]:
 
 def keys_line(have: Collection[Need], width: int, *, read_only: bool) -> SpanLine:
     """The bottom line: as many keys as fit, always with those that lead on and out."""
-    told = [key for key in keys_here(have, read_only=read_only) if key.told]
-    last = [key for key in told if key.shown in ("?", "q")]
+    shown = [key for key in keys_here(have, read_only=read_only) if key.in_footer]
+    last = [key for key in shown if key.shown in ("?", "q")]
     spans: list[Span] = []
     room = width - sum(_width(key) for key in last)
-    for key in (each for each in told if each not in last):
+    for key in (each for each in shown if each not in last):
         if _width(key) > room:
             continue
         room -= _width(key)

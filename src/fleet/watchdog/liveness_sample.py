@@ -40,7 +40,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     #: What it prints into.
     streams: tuple[Path, ...]
     #: Where the CLI keeps a record of the session: a directory and a pattern below.
-    transcript: tuple[Path, str] | None = None
+    session_file: tuple[Path, str] | None = None
 
 
 class Sample(Struct, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ class Sample(Struct, frozen=True, kw_only=True):
     #: When the last process below the agent began, in seconds since boot; 0 if there is none.
     youngest: float = 0.0
     printed: int = 0
-    transcript: int = 0
+    session_file: int = 0
     #: The last change below the working directory.
     changed: int = 0
 
@@ -68,12 +68,12 @@ def compare(before: Sample, after: Sample) -> Look:
         "network": after.received > before.received,
         "processes": after.pids != before.pids,
         "output": after.printed != before.printed,
-        "transcript": after.transcript != before.transcript,
+        "session file": after.session_file != before.session_file,
         "files": after.changed != before.changed,
     }
     return Look(
         moved=tuple(name for name, has in moved.items() if has),
-        transcript=moved["transcript"],
+        session_file=moved["session file"],
         youngest=after.youngest,
     )
 
@@ -90,7 +90,7 @@ def sample(subject: Subject, clock: Callable[[], float] = time.monotonic) -> Sam
         pids=frozenset(pids),
         youngest=tree.youngest,
         printed=_sizes(subject.streams),
-        transcript=_sizes(_found(subject.transcript)),
+        session_file=_sizes(_found(subject.session_file)),
         changed=last_change(subject.cwd),
     )
 

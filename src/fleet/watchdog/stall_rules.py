@@ -86,7 +86,7 @@ class Look(Struct, frozen=True, kw_only=True):
     #: What moved, in words for people; empty if nothing did.
     moved: tuple[str, ...] = ()
     #: The CLI's own record grew.
-    transcript: bool = False
+    session_file: bool = False
     #: When the last process below the agent began, in seconds since boot; 0 if there is none.
     youngest: float = 0.0
 
@@ -243,7 +243,7 @@ def _waiting(waits: AwaitedLimit, patience: Patience) -> StallState:
 def _silent(facts: RunFacts, limits: Limits) -> StallState:
     if facts.look is None:
         return _suspect(f"silent for {shown_span(facts.silent)}")
-    if facts.look.transcript:
+    if facts.look.session_file:
         why = "its stream is silent, and its own record of the session grows"
         return StallState(rung="stream_lost", reaction="look", why=why)
     if facts.look.moved:

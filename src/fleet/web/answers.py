@@ -61,7 +61,7 @@ async def in_thread(work: Callable[[], T], patience: float = PATIENCE) -> T:
         ) from None
 
 
-def told(
+def errors_answered(
     handle: Callable[[Request], Awaitable[Response]],
 ) -> Callable[[Request], Awaitable[Response]]:
     """The handler, with every FleetError as an answer."""

@@ -18,7 +18,7 @@ from fleet.control.acts.act_table import ActEnd, carry_out, find_act, shown_acts
 from fleet.control.page.session_store import PageSession, SessionStore
 from fleet.errors import BadInput
 from fleet.home.looked_at import note_look
-from fleet.web.answers import in_thread, json_answer, told
+from fleet.web.answers import errors_answered, in_thread, json_answer
 from fleet.web.door import AllowedHosts
 from fleet.web.gate import METRICS, Gate, PeerRun, allows
 from fleet.web.now_stream import NowStream
@@ -64,15 +64,15 @@ class PageServer:
     ) -> ASGIApp:
         """The application behind the door; `more`: routes of other rooms, like metrics."""
         routes = [
-            Route(f"{V1}/session", told(self._exchange), methods=["POST"]),
-            Route(f"{V1}/session", told(self._who), methods=["GET"]),
-            Route(f"{V1}/session", told(self._leave), methods=["DELETE"]),
-            Route(f"{V1}/now", told(self._now)),
-            Route(f"{V1}/stream", told(self._follow)),
-            Route(f"{V1}/looking", told(self._looking), methods=["POST"]),
-            Route(METRICS, told(self._metrics)),
-            Route(f"{V1}/acts", told(self._acts)),
-            Route(f"{V1}/acts/{{verb}}", told(self._act), methods=["POST"]),
+            Route(f"{V1}/session", errors_answered(self._exchange), methods=["POST"]),
+            Route(f"{V1}/session", errors_answered(self._who), methods=["GET"]),
+            Route(f"{V1}/session", errors_answered(self._leave), methods=["DELETE"]),
+            Route(f"{V1}/now", errors_answered(self._now)),
+            Route(f"{V1}/stream", errors_answered(self._follow)),
+            Route(f"{V1}/looking", errors_answered(self._looking), methods=["POST"]),
+            Route(METRICS, errors_answered(self._metrics)),
+            Route(f"{V1}/acts", errors_answered(self._acts)),
+            Route(f"{V1}/acts/{{verb}}", errors_answered(self._act), methods=["POST"]),
             *self.reads.routes(V1),
             Route("/api/{rest:path}", _nothing, methods=["GET", "POST", "DELETE"]),
             *more,

@@ -25,7 +25,7 @@ from fleet.control.view.task.read_whole_task import read_whole_task
 from fleet.control.view.task_graph import read_graph
 from fleet.control.view.usage_view import read_usage
 from fleet.errors import BadInput, NotFound
-from fleet.web.answers import file_answer, in_thread, told
+from fleet.web.answers import errors_answered, file_answer, in_thread
 
 #: Bytes of an agent's file that are served; the rest is on the disk.
 _LARGEST_FILE = 64 << 20
@@ -80,8 +80,10 @@ class Reads:
             f"{at}/places": lambda fleet, _: known_places(fleet),
             f"{at}/log": _log,
         }
-        routes = [Route(path, told(self._answered(read))) for path, read in found.items()]
-        return [*routes, Route(f"{task}/file/{{name}}", told(self._file))]
+        routes = [
+            Route(path, errors_answered(self._answered(read))) for path, read in found.items()
+        ]
+        return [*routes, Route(f"{task}/file/{{name}}", errors_answered(self._file))]
 
     def _answered(self, read: Read) -> Callable[[Request], Any]:
         async def answer(request: Request) -> Response:

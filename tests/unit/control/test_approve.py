@@ -163,7 +163,7 @@ def test_a_review_takes_work_from_the_lander(place):
     """What is to be changed must not land as it is."""
     task = place.waits("waiting", approved_by="bob")
     place.fleet.queue.reopen_task(place.fleet.get(task), by="us", blocked=True)
-    send_back(place.fleet, place.fleet.get(task), verdict="Not like this", env=ADA)
+    send_back(place.fleet, place.fleet.get(task), whole="Not like this", env=ADA)
     now = record(place, task)
     assert (now.state, now.why_back, now.approved_by) == ("back", "review", "")
     assert place.fleet.get(task).status == "open"
@@ -173,7 +173,7 @@ def test_a_review_takes_work_from_the_lander(place):
         lander_lock(repository.find(str(place.repo.root)), "main"),
         pytest.raises(Refused, match="landing on main right now"),
     ):
-        send_back(place.fleet, place.fleet.get(testing), verdict="no", env=ADA)
+        send_back(place.fleet, place.fleet.get(testing), whole="no", env=ADA)
 
 
 def test_a_dry_run_says_what_would_conflict_and_changes_nothing(place):

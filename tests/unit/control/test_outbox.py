@@ -9,8 +9,8 @@ from fleet.config.notify import NotifySettings
 from fleet.control import Control
 from fleet.control.notify.notices import Notice
 from fleet.control.notify.notify_status import notify_status
-from fleet.control.notify.outbox import KEPT, Asked, Outbox
-from fleet.control.notify.telling_rules import Notification, ToldNotice
+from fleet.control.notify.outbox import KEPT, Outbox, ToldQuestion
+from fleet.control.notify.telling_rules import NoticeState, Notification
 from fleet.control.status import fleet_status
 from fleet.doctor.check_leftovers import channels
 from fleet.doctor.check_result import Installation
@@ -23,7 +23,7 @@ def outbox(home):
     outbox = Outbox(home)
     for key in ("a", "b"):
         message = Notification(key=key, at=NOW, topic="question", subject="s", text="t", nonce=key)
-        asked = Asked(nonce=key, message=key, task="fleet-a", notice="n", options=())
+        asked = ToldQuestion(nonce=key, notification=key, task="fleet-a", notice="n", options=())
         outbox.add(message, ["phone"], asked)
     outbox.sent("a", "phone", "7")
     outbox.put_off("b", "phone", None, "it hangs")
@@ -46,36 +46,36 @@ def test_what_was_sent_and_given_up_is_counted_for_ever(outbox):
 
 
 def _end_all(outbox):
-    for each in outbox.open_asked():
-        assert outbox.end_asked(each.nonce, "answered")
+    for each in outbox.open_questions():
+        assert outbox.end_question(each.nonce, "answered")
 
 
 def test_what_is_old_is_forgotten_with_its_question(outbox):
     """And nothing that is younger."""
     _end_all(outbox)
     outbox.forget_old(NOW + KEPT - timedelta(minutes=1))
-    assert outbox.asked("a") is not None
+    assert outbox.question("a") is not None
     outbox.forget_old(NOW + KEPT + HOUR)
-    assert outbox.asked("a") is None
+    assert outbox.question("a") is None
 
 
 def test_an_open_question_is_never_forgotten(outbox):
     """A person may answer after months, by a reply to the message that asked."""
-    outbox.end_asked("b", "answered")
+    outbox.end_question("b", "answered")
     outbox.forget_old(NOW + 10 * KEPT)
-    assert [each.nonce for each in outbox.open_asked()] == ["a"]
-    assert outbox.asked_by_remote("phone", "7") == outbox.asked("a")
+    assert [each.nonce for each in outbox.open_questions()] == ["a"]
+    assert outbox.question_by_remote("phone", "7") == outbox.question("a")
     assert outbox.remotes("a") == [("phone", "7")]
-    assert outbox.asked("b") is None
+    assert outbox.question("b") is None
 
 
 def test_what_is_told_later_is_no_secret(fleet):
     """In quiet hours a person sees that something waits, and until when."""
     outbox = Outbox(fleet.home)
     notice = Notice(topic="blocked", task="fleet-a", text="it failed")
-    outbox.keep(ToldNotice(notice=notice, since=NOW, due=NOW + HOUR))
+    outbox.keep(NoticeState(notice=notice, since=NOW, due=NOW + HOUR))
     told = Notice(topic="question", task="fleet-b", text="Which?")
-    outbox.keep(ToldNotice(notice=told, since=NOW, due=NOW + 2 * HOUR, times=1))
+    outbox.keep(NoticeState(notice=told, since=NOW, due=NOW + 2 * HOUR, times=1))
     outbox.close()
     status = notify_status(fleet)
     assert (status.later, status.later_at) == (1, NOW + HOUR)

@@ -14,7 +14,7 @@ from fleet.control.notify.telling_rules import (
     compare,
     due_now,
     first_due,
-    messages,
+    notifications,
 )
 
 NOON = datetime(2031, 5, 4, 12, 0, tzinfo=UTC)
@@ -37,7 +37,7 @@ def known(changes, before=()):
 
 def told(ready, now=NOON, settings=PLAIN):
     numbers = count()
-    return list(messages(ready, now, settings, (f"n{number}" for number in numbers)))
+    return list(notifications(ready, now, settings, (f"n{number}" for number in numbers)))
 
 
 def test_the_same_is_told_once():

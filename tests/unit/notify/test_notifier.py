@@ -38,11 +38,11 @@ class SlowToNote(Outbox):
         super().__init__(home)
         self.answered, self.looked = threading.Event(), threading.Event()
 
-    def end_asked(self, nonce, end):
+    def end_question(self, nonce, end):
         if end.startswith("answered by"):
             self.answered.set()
             self.looked.wait(0.5)
-        return super().end_asked(nonce, end)
+        return super().end_question(nonce, end)
 
 
 @pytest.fixture
@@ -59,8 +59,8 @@ def test_a_look_does_not_end_what_is_answered_just_now(asks):
     notifier = Notifier(asks, Connected((phone,), (phone,), ()), lambda _: None)
     view = NowReader(asks)
     notifier.look(view, datetime.now().astimezone())
-    (told,) = notifier.outbox.open_asked()
-    notifier.outbox.sent(told.message, phone.name, "1")
+    (told,) = notifier.outbox.open_questions()
+    notifier.outbox.sent(told.notification, phone.name, "1")
     reply = PersonReply(by="phone 11", nonce=told.nonce, text="SQLite")
     answering = threading.Thread(target=notifier._take, args=(asks, phone, reply))
     answering.start()

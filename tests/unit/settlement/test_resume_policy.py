@@ -17,7 +17,7 @@ from fleet.schemas import (
     Stopped,
 )
 from fleet.schemas.decision import SHUTDOWN
-from fleet.settlement.resume_policy import session_to_carry_on, told
+from fleet.settlement.resume_policy import last_ending_words, session_to_carry_on
 from tests.builders import an_ending
 
 CLAUDE = coders.make("claude")
@@ -79,7 +79,7 @@ def test_a_session_whose_work_was_reviewed_goes_on():
     assert session_to_carry_on(again, CLAUDE, goes_on=True) == "s1"
     assert session_to_carry_on(ended(ContextFull()), CLAUDE, goes_on=True) is None
     assert session_to_carry_on(ended(Finished()), coders.make("codex"), goes_on=True) is None
-    assert "reviewed its work" in told(ended(Finished()), reviewed=True)
+    assert "reviewed its work" in last_ending_words(ended(Finished()), reviewed=True)
 
 
 def test_a_session_is_carried_on_only_by_whose_it_is():
@@ -94,24 +94,24 @@ def test_a_session_is_carried_on_only_by_whose_it_is():
 
 def test_the_next_agent_is_told_what_not_to_repeat():
     """A limit above all: the same waste once more would be the same end."""
-    assert "smaller steps" in told(ended(LimitExceeded(limit="cost")))
-    assert "another way" in told(ended(Stalled(rung="looping")))
-    assert told(ended(Lost())) == "because"
-    assert told(None) == ""
+    assert "smaller steps" in last_ending_words(ended(LimitExceeded(limit="cost")))
+    assert "another way" in last_ending_words(ended(Stalled(rung="looping")))
+    assert last_ending_words(ended(Lost())) == "because"
+    assert last_ending_words(None) == ""
 
 
 def test_the_next_agent_is_told_that_its_question_was_answered():
     """And the answer; without one it reads the question alone."""
     asked = ended(NeedsHuman(question="QUESTION: Which db?"), why="QUESTION: Which db?")
-    assert told(asked, "SQLite") == "It asked: Which db?\n\nIt was answered: SQLite"
-    assert told(asked) == "QUESTION: Which db?"
-    assert told(ended(Lost()), "SQLite") == "because"
+    assert last_ending_words(asked, "SQLite") == "It asked: Which db?\n\nIt was answered: SQLite"
+    assert last_ending_words(asked) == "QUESTION: Which db?"
+    assert last_ending_words(ended(Lost()), "SQLite") == "because"
 
 
 def test_what_was_refused_is_told_to_every_later_agent():
     """With the command: else the next run tries the same."""
     denied = ("Bash: python3 -m pytest -q", "Write: /etc/passwd\nsecond line")
-    words = told(ended(Lost(), denied=denied))
+    words = last_ending_words(ended(Lost(), denied=denied))
     assert words.startswith("because\n\nRefused for want of permission")
     assert "- Bash: python3 -m pytest -q\n- Write: /etc/passwd\n" in words
 
@@ -145,6 +145,8 @@ def test_work_that_could_not_land_goes_on_in_the_same_session():
     again = ended(Finished(), resumed=True)
     assert session_to_carry_on(again, CLAUDE, goes_on=True) == "s1"
     assert session_to_carry_on(ended(Finished()), CLAUDE) is None
-    assert told(ended(Finished()), sent_back=True) == ""
-    assert "Bash: rm" in told(ended(Finished(), denied=("Bash: rm",)), sent_back=True)
-    assert "reviewed its work" in told(ended(Finished()), reviewed=True, sent_back=True)
+    assert last_ending_words(ended(Finished()), sent_back=True) == ""
+    assert "Bash: rm" in last_ending_words(ended(Finished(), denied=("Bash: rm",)), sent_back=True)
+    assert "reviewed its work" in last_ending_words(
+        ended(Finished()), reviewed=True, sent_back=True
+    )

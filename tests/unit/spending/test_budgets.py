@@ -18,7 +18,7 @@ from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.outcome_history import History
 from fleet.schemas import Account, Blocked, Budget, LimitExceeded, Released, Settings, Spend
 from fleet.schemas.budget import BudgetStatus, Payer, read_budget, shown_tokens, spend_of
-from fleet.settlement.resume_policy import session_to_carry_on, told
+from fleet.settlement.resume_policy import last_ending_words, session_to_carry_on
 from fleet.settlement.settle_table import Facts, decide
 from fleet.spending import budgets
 from tests.builders import NOW, an_ending
@@ -165,12 +165,12 @@ def test_a_session_that_a_day_cut_off_goes_on_and_is_not_scolded(limit):
         tool_calls=3, resumed=True,
     )  # fmt: skip
     assert session_to_carry_on(last, make("claude")) == "s1"
-    assert told(last) == "spent"
+    assert last_ending_words(last) == "spent"
 
 
 def test_unknown_costs_are_told_beside_a_dollar_budget_only():
     """Tokens are counted whatever they cost."""
-    unknown = spend_of(tokens=10, told=None, estimated=None)
+    unknown = spend_of(tokens=10, last_ending_words=None, estimated=None)
     assert unknown.unpriced == 1
     dollars = budgets.status_of(DAY, [(Payer(), unknown)])
     assert dollars.blind
@@ -181,11 +181,11 @@ def test_unknown_costs_are_told_beside_a_dollar_budget_only():
 
 def test_an_estimate_is_marked_and_a_told_cost_is_not():
     """A dollar of each is two, and the sum says that it is not all known for certain."""
-    told = spend_of(tokens=1, told=1.0, estimated=9.0)
-    guessed = spend_of(tokens=1, told=None, estimated=1.0)
-    assert told.shown(Budget(usd=5)) == "$1.00"
-    assert (told + guessed).shown(Budget(usd=5)) == "~$2.00"
-    assert spend_of(tokens=1, told=0.0, estimated=None).unpriced == 0
+    last_ending_words = spend_of(tokens=1, last_ending_words=1.0, estimated=9.0)
+    guessed = spend_of(tokens=1, last_ending_words=None, estimated=1.0)
+    assert last_ending_words.shown(Budget(usd=5)) == "$1.00"
+    assert (last_ending_words + guessed).shown(Budget(usd=5)) == "~$2.00"
+    assert spend_of(tokens=1, last_ending_words=0.0, estimated=None).unpriced == 0
 
 
 @pytest.fixture

@@ -171,11 +171,11 @@ def test_an_ending_under_another_lease_is_not_this_ones(dispatcher, queue, no_pr
     run = latest_run(dispatcher.state.home.task("fleet-1"))
     ending = read_ending(run)
     queue.settled.clear()
-    dispatcher.resume(a_lease(fence=2))
+    dispatcher.adopt(a_lease(fence=2))
     assert queue.settled == {"fleet-1": Released()}
     blocked = structs.replace(ending, settlement=Blocked(note="look"), fence=2)
     write_ending(run, blocked)
-    dispatcher.resume(a_lease(fence=2))
+    dispatcher.adopt(a_lease(fence=2))
     assert queue.settled == {"fleet-1": Blocked(note="look")}
 
 
@@ -187,7 +187,7 @@ def test_a_run_that_cannot_be_looked_at_is_looked_at_again(dispatcher, queue, mo
     run = new_run(dispatcher.state.home.task("fleet-1"), spec)
 
     monkeypatch.setattr(adopt_runs, "state_now", lambda run: Running(None))
-    dispatcher.resume(a_lease())
+    dispatcher.adopt(a_lease())
     assert dispatcher.state.assignments.by_account() == {"work": 1}
 
     def short(run):

@@ -17,7 +17,7 @@ from fleet.runs.outcome_history import believed_ending
 from fleet.runs.run_directory import Run, RunSpec, latest_run
 from fleet.schemas import Base, Failed
 from fleet.travel.pack_run import sent_so_far
-from fleet.travel.unpack_run import take_over
+from fleet.travel.unpack_run import unpack_runs
 from tests.builders import a_run, an_ending
 
 TASK = "fleet-1"
@@ -67,7 +67,7 @@ def sent():
 
 @pytest.fixture
 def take(home, sent):
-    return lambda: take_over(SimpleNamespace(files=sent), home, TASK, me="me")
+    return lambda: unpack_runs(SimpleNamespace(files=sent), home, TASK, me="me")
 
 
 def test_a_run_of_another_host_is_there_as_if_it_had_run_here(home, sent, take):

@@ -42,7 +42,7 @@ def test_a_tree_that_only_keeps_its_timers_going_does_not_move():
         ("network", {"received": 6}),
         ("processes", {"pids": frozenset({1, 3})}),
         ("output", {"printed": 8}),
-        ("transcript", {"transcript": 1}),
+        ("session file", {"session_file": 1}),
         ("files", {"changed": 1}),
     ],
 )

@@ -128,7 +128,7 @@ def test_a_command_that_lives_and_waits_gets_longer_and_not_for_ever():
 
 def test_a_stream_that_is_lost_is_no_stall():
     """The CLI's own record grows: the run is kept, and told of."""
-    seen = at(600, look=Look(moved=("transcript",), transcript=True))
+    seen = at(600, look=Look(moved=("session file",), session_file=True))
     assert (seen.rung, seen.reaction) == ("stream_lost", "look")
 
 

@@ -153,7 +153,7 @@ def _check(fleet: Control, ids: Sequence[str], *, as_json: bool) -> int:
     if as_json:
         click.echo(pretty(msgspec.to_builtins(found)))
     else:
-        for text in _told(found):
+        for text in _fold_words(found):
             print_line(one_line(text))
     return NEEDS_YOU if found.conflicts or found.untried else 0
 
@@ -170,7 +170,7 @@ def _named(fleet: Control, ids: Sequence[str]) -> list[UnlandedWork]:
     return [by_id[each] for each in ids]
 
 
-def _told(found: CheckedFolds) -> list[str]:
+def _fold_words(found: CheckedFolds) -> list[str]:
     if not found.tried and not found.untried:
         return ["Nothing waits to land."]
     lines = [_conflict(each) for each in found.conflicts]

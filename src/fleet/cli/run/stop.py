@@ -54,7 +54,7 @@ def command(task_ids: tuple[str, ...], everything: bool, now: bool, as_json: boo
         print_line(f"The settings cannot be read: {error.message}", err=True)
         home = open_home(home_from(os.environ))
         return max(
-            _told(home, stop_blindly(home, task_id), as_json=as_json) for task_id in task_ids
+            _print_end(home, stop_blindly(home, task_id), as_json=as_json) for task_id in task_ids
         )
     return max(_one(fleet, task_id, now=now, as_json=as_json) for task_id in task_ids)
 
@@ -62,10 +62,10 @@ def command(task_ids: tuple[str, ...], everything: bool, now: bool, as_json: boo
 def _one(fleet: Control, task_id: str, *, now: bool, as_json: bool) -> int:
     with waiting(f"{task_id} ends", quiet=as_json):
         done = stop(fleet, task_id, now=now, say=partial(print_line, err=True))
-    return _told(fleet.home, done, as_json=as_json)
+    return _print_end(fleet.home, done, as_json=as_json)
 
 
-def _told(home: Home, done: "Acted[StopEnd]", *, as_json: bool) -> int:
+def _print_end(home: Home, done: "Acted[StopEnd]", *, as_json: bool) -> int:
     """Say how a stop went; the exit code."""
     from fleet.control.status import is_supervised
 

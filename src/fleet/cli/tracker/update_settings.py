@@ -42,13 +42,13 @@ def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]
     for task, settings in changed:
         write_settings(fleet, task, settings)
         if not line.switch("json"):
-            print(_told(task, settings, given))
+            print(_change_words(task, settings, given))
     if line.switch("json") and not for_tracker:
         return forward(["show", *(task.id for task in tasks), "--json"])
     return 0
 
 
-def _told(task: Task, settings: Settings, given: FlagValues) -> str:
+def _change_words(task: Task, settings: Settings, given: FlagValues) -> str:
     names = {FIELDS.get(flag, flag) for flag in given}
     shown = [
         f"{name}: {one_line(value)}"

@@ -111,7 +111,7 @@ def _wish(act: Act, given: WishFields) -> Any:
         return msgspec.convert(given, act.wish)
     except msgspec.ValidationError as error:
         raise BadInput(
-            f"{act.verb}: {error}", hint=f"{act.verb} takes {_fields_told(act)}."
+            f"{act.verb}: {error}", hint=f"{act.verb} takes {_field_words(act)}."
         ) from None
 
 
@@ -135,7 +135,7 @@ def _fields(act: Act) -> tuple[ActField, ...]:
     return tuple(ActField(name=each.name, required=each.required) for each in structs.fields(kinds))
 
 
-def _fields_told(act: Act) -> str:
+def _field_words(act: Act) -> str:
     names = [each.name if each.required else f"[{each.name}]" for each in _fields(act)]
     return ", ".join(names) or "nothing"
 

@@ -68,8 +68,8 @@ def tell(
     """Tell a task's agent something."""
     from fleet.control.tasks.tell import tell
 
-    told = tell(fleet, task, text, now=now, env=env)
-    return Acted(f"Told {task.id}: {told.words}.", told)
+    left = tell(fleet, task, text, now=now, env=env)
+    return Acted(f"Told {task.id}: {left.words}.", left)
 
 
 def stop(
@@ -170,14 +170,16 @@ def reject(
     from fleet.control.review.review import remarks_on, send_back, work_of
 
     remarks = remarks_on(work or work_of(fleet, task.id), comments) if comments else []
-    done = send_back(fleet, task, verdict=text, remarks=remarks, env=env)
+    done = send_back(fleet, task, whole=text, remarks=remarks, env=env)
     return Acted(_sent_back(task.id, done), done)
 
 
 def _sent_back(task_id: str, done: "GivenReview") -> str:
-    match done.told.reader:
+    match done.message.reader:
         case "agent":
-            return f"Told {task_id}: its agent (run {done.told.run}) reads it with its next step."
+            return (
+                f"Told {task_id}: its agent (run {done.message.run}) reads it with its next step."
+            )
         case "next_run_deaf":
             return (
                 f"Told {task_id}: its agent cannot be reached, so its next run reads it."

@@ -120,7 +120,7 @@ def result_of(facts: EntryFacts) -> Result:
     spent = sum((receipt.spend for receipt in receipts), Spend())
     if so_far is not None and lasted is not None:
         spent += spend_of(
-            tokens=so_far.tokens, told=so_far.cost_usd, estimated=so_far.estimated_usd
+            tokens=so_far.tokens, reported=so_far.cost_usd, estimated=so_far.estimated_usd
         )
     known = [receipt.seconds for receipt in receipts if receipt.seconds is not None]
     counted = [receipt for receipt in receipts if receipt.usage.total and not receipt.partial]

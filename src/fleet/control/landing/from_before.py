@@ -48,7 +48,7 @@ def landing_from_before(
     return _landing(fleet, task, record, project, tip, run.number)
 
 
-def adopt_branch(
+def land_old_branch(
     fleet: Control, task_id: str, landing: Landing, *, env: Mapping[str, str] = os.environ
 ) -> None:
     """Have a closed task wait to land. The train verifies the commit anew."""

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.landing.approve import approve, branch_to_land_on
-from fleet.control.landing.from_before import adopt_branch, landing_from_before
+from fleet.control.landing.from_before import land_old_branch, landing_from_before
 from fleet.control.landing.open_landings import landing_tasks
 from fleet.errors import Refused
 from fleet.files.inotify import DirectoryWatch
@@ -65,7 +65,7 @@ def land(
             tell(f"{task_id}: it was held back, and is let go: {known.why.partition(';')[0]}")
     for task_id, landing in before.items():
         if landing is not None:
-            adopt_branch(fleet, task_id, landing, env=env)
+            land_old_branch(fleet, task_id, landing, env=env)
     approve(fleet, task_ids, env=env)
     return _landed(fleet, task_ids, wait, tell, env)
 

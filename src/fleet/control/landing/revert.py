@@ -32,7 +32,7 @@ from fleet.landing.fold.fold_checks import CheckPlan
 from fleet.landing.follow_line import finish_followed, follow
 from fleet.landing.land_target import lander_lock
 from fleet.landing.run_train import TrainRun
-from fleet.landing.settle_landing import LandingDesk, Unlandable
+from fleet.landing.settle_landing import LandingSettler, Unlandable
 from fleet.landing.train_state import TrainEnd
 from fleet.landing.waiting_work import WaitingWork, work_of_run
 from fleet.schemas import Task
@@ -54,7 +54,7 @@ class RevertedWork(Struct, frozen=True, kw_only=True):
     told: tuple[str, ...] = ()
 
 
-class _RevertDesk(LandingDesk):
+class _RevertSettler(LandingSettler):
     """Hears what became of the commit that takes work back; the task's own record is left."""
 
     #: The commit of the line that takes the work back; empty: there is none.
@@ -65,7 +65,7 @@ class _RevertDesk(LandingDesk):
         del work
         return True
 
-    def wait(self, task_id: str, why: str = "") -> bool:
+    def wait_again(self, task_id: str, why: str = "") -> bool:
         del task_id, why
         return False
 
@@ -116,27 +116,27 @@ def revert(fleet: Control, task: Task, *, env: Mapping[str, str] = os.environ) -
     repo = repository.find(landing.repository)
     if repo is None:
         raise Refused(f"{landing.repository} is no git repository any more")
-    desk = _RevertDesk(fleet.home, fleet.queue, by=actor(env), now=_now)
-    end = _moved(fleet, repo, task, landing, desk)
-    if not desk.commit and not desk.problem:  # nothing was found out about the work
+    settler = _RevertSettler(fleet.home, fleet.queue, by=actor(env), now=_now)
+    end = _moved(fleet, repo, task, landing, settler)
+    if not settler.commit and not settler.problem:  # nothing was found out about the work
         raise Refused(
             f"{landing.into} stays as it is: {end.left or 'its train was left'}",
             hint=f"Give the same command again: fleet land --revert {task.id}",
         )
-    if not desk.commit:
+    if not settler.commit:
         raise Refused(
             f"{landing.into} stays as it is: without the work of {task.id} it does not pass:"
-            f" {desk.problem}",
+            f" {settler.problem}",
             hint=f"Take it back by hand: {_by_hand(fleet, repo, landing)}",
         )
-    _noted(fleet, task, landing, desk.commit, actor(env))
+    _noted(fleet, task, landing, settler.commit, actor(env))
     return RevertedWork(
-        task_id=task.id, into=landing.into, commit=desk.commit, behind=end.behind, told=end.told
+        task_id=task.id, into=landing.into, commit=settler.commit, behind=end.behind, told=end.told
     )
 
 
 def _moved(
-    fleet: Control, repo: Repository, task: Task, landing: Landing, desk: _RevertDesk
+    fleet: Control, repo: Repository, task: Task, landing: Landing, settler: _RevertSettler
 ) -> TrainEnd:
     """Fold, verify and move, after what a killed lander left was completed."""
     until = time.monotonic() + _PATIENCE
@@ -144,8 +144,8 @@ def _moved(
         with lander_lock(repo, landing.into) as held:
             if held:
                 told = finish_followed(fleet.home, repo)
-                complete_train(fleet, repo, landing, desk.by)
-                end = _reverted(fleet, repo, task, landing, desk)
+                complete_train(fleet, repo, landing, settler.by)
+                end = _reverted(fleet, repo, task, landing, settler)
                 return structs.replace(end, told=(*told, *end.told))
         if time.monotonic() >= until:
             raise Refused(
@@ -155,17 +155,17 @@ def _moved(
 
 
 def _reverted(
-    fleet: Control, repo: Repository, task: Task, landing: Landing, desk: _RevertDesk
+    fleet: Control, repo: Repository, task: Task, landing: Landing, settler: _RevertSettler
 ) -> TrainEnd:
     work = _candidate(fleet, repo, task, landing)
     if isinstance(work, str):
-        desk.commit = work
+        settler.commit = work
         return follow(fleet.home, repo, landing.into, threading.Event())
-    return _train(fleet, repo, landing, desk).run([work])
+    return _train(fleet, repo, landing, settler).run([work])
 
 
-def _train(fleet: Control, repo: Repository, landing: Landing, desk: LandingDesk) -> TrainRun:
-    return TrainRun(fleet.home, repo, landing.into, desk, abandon=threading.Event(), now=_now)
+def _train(fleet: Control, repo: Repository, landing: Landing, settler: LandingSettler) -> TrainRun:
+    return TrainRun(fleet.home, repo, landing.into, settler, abandon=threading.Event(), now=_now)
 
 
 def _candidate(fleet: Control, repo: Repository, task: Task, landing: Landing) -> WaitingWork | str:

@@ -16,7 +16,7 @@ from fleet.home import landing_json
 from fleet.home.landing_json import Landing
 from fleet.landing.land_target import lander_lock
 from fleet.landing.run_train import TrainRun
-from fleet.landing.settle_landing import LandingDesk
+from fleet.landing.settle_landing import LandingSettler
 from fleet.landing.waiting_work import survey, target_key, tasks_of
 
 
@@ -71,7 +71,7 @@ def leave_train(fleet: Control, task_id: str, landing: Landing) -> Landing:
     by = actor(os.environ)
     with suppress(FleetError, OSError), lander_lock(repo, landing.into) as held:
         for each in complete_train(fleet, repo, landing, by) if held else ():
-            LandingDesk(fleet.home, fleet.queue, by=by, now=_now).wait(each)
+            LandingSettler(fleet.home, fleet.queue, by=by, now=_now).wait_again(each)
     return landing_json.believed(fleet.home, task_id) or landing
 
 
@@ -81,8 +81,8 @@ def complete_train(fleet: Control, repo: Repository, landing: Landing, by: str) 
     and OSError.
     """
     ids = survey(fleet.home).work.get(target_key(landing.repository, landing.into), ())
-    desk = LandingDesk(fleet.home, fleet.queue, by=by, now=_now)
-    train = TrainRun(fleet.home, repo, landing.into, desk, abandon=threading.Event(), now=_now)
+    settler = LandingSettler(fleet.home, fleet.queue, by=by, now=_now)
+    train = TrainRun(fleet.home, repo, landing.into, settler, abandon=threading.Event(), now=_now)
     train.recover(tasks_of(fleet.queue, ids))
     return ids
 

@@ -29,7 +29,8 @@ def notify_status(fleet: Control) -> NotifyStatus:
     if (fleet.home.path / FILE).exists():
         outbox = Outbox(fleet.home)
         channels = tuple(outbox.states())
-        held = [told.due for told in outbox.told().values() if told.due and not told.times]
+        states = outbox.notice_states().values()
+        held = [each.due for each in states if each.due and not each.times]
         outbox.close()
     return NotifyStatus(
         on=fleet.config.notify.is_on,

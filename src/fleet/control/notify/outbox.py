@@ -16,14 +16,14 @@ import apsw
 import msgspec
 from msgspec import Struct
 
-from fleet.control.notify.telling_rules import Notification, ToldNotice
+from fleet.control.notify.telling_rules import NoticeState, Notification
 from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.queue.sql import named_sql
 from fleet.queue.sqlite_files import make_private
 
 FILE = "outbox.db"
-#: Messages and answers are kept for this long; open questions until they have their end.
+#: Notifications and answers are kept for this long; open questions until they have their end.
 KEPT = timedelta(days=30)
 _BUSY_MS = 5000
 
@@ -32,11 +32,12 @@ class OutboxTrouble(FleetError):
     """The outbox cannot be read or written."""
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class ToldQuestion(Struct, frozen=True, kw_only=True):
     """A question that was told, and what an answer must name."""
 
     nonce: str
-    message: str
+    #: The key of the notification that told it.
+    notification: str
     task: str
     #: The key of the notice.
     notice: str
@@ -46,9 +47,9 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 class OutboxDelivery(Struct, frozen=True, kw_only=True):
-    """A message that a channel has to send, and how often that was tried."""
+    """A notification that a channel has to send, and how often that was tried."""
 
-    message: Notification
+    notification: Notification
     tries: int
     made_at: datetime
 
@@ -60,9 +61,9 @@ class ChannelState(Struct, frozen=True, kw_only=True):
     waiting: int
     oldest: datetime | None
     problem: str
-    #: Messages that were given up, of those that are kept.
+    #: Notifications that were given up, of those that are kept.
     dropped: int
-    #: Messages that the channel took, and that were given up, since there is an outbox.
+    #: Notifications that the channel took, and that were given up, since there is an outbox.
     sent_total: int = 0
     dropped_total: int = 0
 
@@ -73,7 +74,7 @@ class Outbox:
     def __init__(self, home: Home) -> None:
         self.path = home.path / FILE
         self._lock = threading.RLock()
-        with self._told():
+        with self._own_errors():
             make_private(self.path)
             self._db: Any = apsw.Connection(str(self.path))
             self._db.set_busy_timeout(_BUSY_MS)
@@ -86,7 +87,7 @@ class Outbox:
         return named_sql.load(str(Path(__file__).with_suffix(".sql")))
 
     @contextmanager
-    def _told(self) -> Generator[None]:
+    def _own_errors(self) -> Generator[None]:
         """SQLite's errors in fleet's words."""
         try:
             yield
@@ -97,13 +98,13 @@ class Outbox:
             ) from error
 
     def _rows(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
-        with self._lock, self._told():
+        with self._lock, self._own_errors():
             return self._db.execute(self._sql[statement], values).fetchall()
 
     @contextmanager
     def writing(self) -> Generator[None]:
         """Several steps that are durable together, or not at all."""
-        with self._lock, self._told(), self._db:
+        with self._lock, self._own_errors(), self._db:
             yield
 
     def close(self) -> None:
@@ -112,38 +113,40 @@ class Outbox:
 
     # What is so.
 
-    def told(self) -> dict[str, ToldNotice]:
+    def notice_states(self) -> dict[str, NoticeState]:
         """Every known notice, by key."""
-        found = [msgspec.json.decode(record, type=ToldNotice) for (record,) in self._rows("told")]
+        found = [msgspec.json.decode(record, type=NoticeState) for (record,) in self._rows("told")]
         return {each.key: each for each in found}
 
-    def keep(self, told: ToldNotice) -> None:
-        record = msgspec.json.encode(told).decode()
-        self._rows("keep_told", key=told.key, record=record, ended_at=_seconds(told.ended_at))
+    def keep(self, state: NoticeState) -> None:
+        record = msgspec.json.encode(state).decode()
+        self._rows("keep_told", key=state.key, record=record, ended_at=_seconds(state.ended_at))
 
     # What is told.
 
-    def add(self, message: Notification, channels: Sequence[str], asked: Asked | None) -> None:
-        """Have a message sent through each channel."""
-        now = _seconds(message.at)
+    def add(
+        self, notification: Notification, channels: Sequence[str], question: ToldQuestion | None
+    ) -> None:
+        """Have a notification sent through each channel."""
+        now = _seconds(notification.at)
         with self.writing():
             self._rows(
-                "add_message", key=message.key, record=msgspec.json.encode(message).decode(),
-                now=now,
+                "add_message", key=notification.key, now=now,
+                record=msgspec.json.encode(notification).decode(),
             )  # fmt: skip
             for channel in channels:
-                self._rows("add_delivery", key=message.key, channel=channel, now=now)
-            if asked is not None:
+                self._rows("add_delivery", key=notification.key, channel=channel, now=now)
+            if question is not None:
                 self._rows(
-                    "add_asked", nonce=asked.nonce, message=message.key, task=asked.task,
-                    notice=asked.notice, options=msgspec.json.encode(asked.options).decode(),
+                    "add_asked", nonce=question.nonce, message=notification.key, task=question.task,
+                    notice=question.notice, options=msgspec.json.encode(question.options).decode(),
                 )  # fmt: skip
 
     def due(self, channel: str, now: datetime) -> list[OutboxDelivery]:
         rows = self._rows("due", channel=channel, now=_seconds(now))
         return [
             OutboxDelivery(
-                message=msgspec.json.decode(record, type=Notification), tries=tries,
+                notification=msgspec.json.decode(record, type=Notification), tries=tries,
                 made_at=datetime.fromtimestamp(made_at, UTC),
             )
             for record, tries, made_at in rows
@@ -155,7 +158,7 @@ class Outbox:
             self._rows("count", name=f"sent.{channel}")
 
     def put_off(self, key: str, channel: str, due: datetime | None, problem: str) -> None:
-        """Try again at `due`; None: give the message up."""
+        """Try again at `due`; None: give the notification up."""
         with self.writing():
             self._rows("put_off", key=key, channel=channel, due=_seconds(due), problem=problem)
             if due is None:
@@ -183,26 +186,26 @@ class Outbox:
 
     # What is answered.
 
-    def asked(self, nonce: str) -> Asked | None:
-        return _asked(self._rows("asked", nonce=nonce))
+    def question(self, nonce: str) -> ToldQuestion | None:
+        return _question(self._rows("asked", nonce=nonce))
 
-    def asked_by_remote(self, channel: str, remote: str) -> Asked | None:
+    def question_by_remote(self, channel: str, remote: str) -> ToldQuestion | None:
         """The question that a channel's own message told."""
-        return _asked(self._rows("asked_by_remote", channel=channel, remote=remote))
+        return _question(self._rows("asked_by_remote", channel=channel, remote=remote))
 
-    def asked_by_message(self, key: str) -> Asked | None:
-        """The question that a message told."""
-        return _asked(self._rows("asked_by_message", key=key))
+    def question_by_notification(self, key: str) -> ToldQuestion | None:
+        """The question that a notification told."""
+        return _question(self._rows("asked_by_message", key=key))
 
-    def open_asked(self) -> list[Asked]:
-        return [each for row in self._rows("open_asked") if (each := _asked([row])) is not None]
+    def open_questions(self) -> list[ToldQuestion]:
+        return [each for row in self._rows("open_asked") if (each := _question([row])) is not None]
 
-    def end_asked(self, nonce: str, end: str) -> bool:
+    def end_question(self, nonce: str, end: str) -> bool:
         """Note what became of a question. False: it had its end already."""
         return bool(self._rows("end_asked", nonce=nonce, end=end))
 
     def remotes(self, key: str) -> list[tuple[str, str]]:
-        """What each channel calls a message."""
+        """What each channel calls a notification."""
         return [(channel, remote) for channel, remote in self._rows("remotes", key=key)]
 
     # What a channel has to remember.
@@ -215,12 +218,12 @@ class Outbox:
         self._rows("remember", name=name, value=value)
 
 
-def _asked(rows: Sequence[tuple[Any, ...]]) -> Asked | None:
+def _question(rows: Sequence[tuple[Any, ...]]) -> ToldQuestion | None:
     if not rows:
         return None
-    nonce, message, task, notice, options, end = rows[0]
-    return Asked(
-        nonce=nonce, message=message, task=task, notice=notice, end=end or "",
+    nonce, notification, task, notice, options, end = rows[0]
+    return ToldQuestion(
+        nonce=nonce, notification=notification, task=task, notice=notice, end=end or "",
         options=msgspec.json.decode(options, type=tuple[str, ...]),
     )  # fmt: skip
 

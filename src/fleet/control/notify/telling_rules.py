@@ -1,4 +1,4 @@
-"""When a person is told of what, and in how many messages. Pure.
+"""When a person is told of what, and in how many notifications. Pure.
 
 What was told is told again only if it ended and came back, or is a question that stays open. In
 quiet hours only urgent questions pass; what is not told at once comes with the digest.
@@ -14,25 +14,25 @@ from fleet.config.notify import NotifySettings
 from fleet.control.notify.notices import Notice
 from fleet.schemas.units import seconds
 
-#: What comes within this time becomes one message.
+#: What comes within this time becomes one notification.
 TOGETHER = timedelta(seconds=10)
 #: What ended and comes back within this time is not told again.
 SAME = timedelta(minutes=30)
 #: A question is told this often at most.
 OFTEN = 3
-#: After so many messages in an hour, what is no question waits for the next hour.
+#: After so many notifications in an hour, what is no question waits for the next hour.
 IN_AN_HOUR = 20
 #: Topics that are no news to a person who looks at fleet.
 SEEN_BY_LOOKING = frozenset(("idle", "closed"))
-#: How much of a sentence about the home is a message's subject, in characters.
+#: How much of a sentence about the home is a notification's subject, in characters.
 _HEADLINE = 200
-#: How many lines of a message name a task each.
+#: How many lines of a notification name a task each.
 _LINES = 30
-#: How much of an agent's text a message holds, in characters.
+#: How much of an agent's text a notification holds, in characters.
 _MOST = 1500
 
 
-class ToldNotice(Struct, frozen=True, kw_only=True):
+class NoticeState(Struct, frozen=True, kw_only=True):
     """A notice, and how far a person has been told."""
 
     notice: Notice
@@ -51,7 +51,7 @@ class ToldNotice(Struct, frozen=True, kw_only=True):
 class Notification(Struct, frozen=True, kw_only=True):
     """What is told through each channel: the JSON that a command gets."""
 
-    #: The same whenever the same message is sent again.
+    #: The same whenever the same notification is sent again.
     key: str
     at: datetime
     topic: str
@@ -65,24 +65,24 @@ class Notification(Struct, frozen=True, kw_only=True):
 
 
 def compare(
-    known: Mapping[str, ToldNotice],
+    known: Mapping[str, NoticeState],
     found: Sequence[Notice],
     now: datetime,
     settings: NotifySettings,
     *,
     first: bool = False,
-) -> list[ToldNotice]:
+) -> list[NoticeState]:
     """What changes in what is known. `first`: nothing was known before, so that what happened
     already is no news.
     """
     there = {notice.key: notice for notice in found}
-    changed: list[ToldNotice] = []
+    changed: list[NoticeState] = []
     for key, notice in there.items():
         old = known.get(key)
         if old is None or (old.ended_at is not None and now - old.ended_at >= SAME):
             old_news = first and notice.topic in SEEN_BY_LOOKING
             due = None if old_news else first_due(notice, now, settings)
-            changed.append(ToldNotice(notice=notice, since=now, due=due))
+            changed.append(NoticeState(notice=notice, since=now, due=due))
         elif old.ended_at is not None:
             changed.append(structs.replace(old, notice=notice, ended_at=None))
     for key, old in known.items():
@@ -115,8 +115,8 @@ def quiet_until(now: datetime, settings: NotifySettings) -> datetime | None:
 
 
 def due_now(
-    known: Collection[ToldNotice], now: datetime, *, looking: bool = False
-) -> list[ToldNotice]:
+    known: Collection[NoticeState], now: datetime, *, looking: bool = False
+) -> list[NoticeState]:
     """What is to be told now; what waits for company goes with what is due. `looking`: a person
     looks at fleet just now.
     """
@@ -129,60 +129,60 @@ def due_now(
     return sorted(ready, key=lambda each: each.since)
 
 
-def after_telling(told: ToldNotice, now: datetime, settings: NotifySettings) -> ToldNotice:
+def after_telling(state: NoticeState, now: datetime, settings: NotifySettings) -> NoticeState:
     """The state of a notice after telling: a question is told again while open."""
-    times, again = told.times + 1, None
-    if told.notice.topic == "question" and times < OFTEN:
+    times, again = state.times + 1, None
+    if state.notice.topic == "question" and times < OFTEN:
         later = now + timedelta(seconds=seconds(settings.again))
         again = quiet_until(later, settings) or later
-    return structs.replace(told, times=times, due=again)
+    return structs.replace(state, times=times, due=again)
 
 
-def put_off(told: ToldNotice, now: datetime) -> ToldNotice:
+def put_off(state: NoticeState, now: datetime) -> NoticeState:
     """A notice that comes too soon after many others."""
-    return structs.replace(told, due=now + timedelta(hours=1))
+    return structs.replace(state, due=now + timedelta(hours=1))
 
 
-def messages(
-    ready: Sequence[ToldNotice], now: datetime, settings: NotifySettings, nonces: Iterator[str]
-) -> Iterator[tuple[Notification, tuple[ToldNotice, ...]]]:
-    """The messages for what is due, each with the notices in the message: one a question, and one
-    for the rest.
+def notifications(
+    ready: Sequence[NoticeState], now: datetime, settings: NotifySettings, nonces: Iterator[str]
+) -> Iterator[tuple[Notification, tuple[NoticeState, ...]]]:
+    """The notifications for what is due, each with its notices: one a question, and one for the
+    rest.
     """
     for each in ready:
         if each.notice.topic == "question":
             again = " (still open)" if each.times else ""
             subject = f"{_name(each.notice)} asks{again}"
             text = _words(each.notice, settings)
-            yield _message((each,), now, subject, text, next(nonces)), (each,)
+            yield _notification((each,), now, subject, text, next(nonces)), (each,)
     rest = tuple(each for each in ready if each.notice.topic != "question")
     if len(rest) == 1:
         notice = rest[0].notice
-        yield _message(rest, now, _headline(notice), _words(notice, settings)), rest
+        yield _notification(rest, now, _headline(notice), _words(notice, settings)), rest
     elif rest:
         shown = [f"- {_headline(each.notice)}" for each in rest[:_LINES]]
         more = [f"and {len(rest) - _LINES} more"] if len(rest) > _LINES else []
-        yield _message(rest, now, _count(rest), "\n".join((*shown, *more))), rest
+        yield _notification(rest, now, _count(rest), "\n".join((*shown, *more))), rest
 
 
-def _message(
-    told: tuple[ToldNotice, ...], now: datetime, subject: str, text: str, nonce: str = ""
+def _notification(
+    states: tuple[NoticeState, ...], now: datetime, subject: str, text: str, nonce: str = ""
 ) -> Notification:
-    words = "\0".join(f"{each.key} {each.since.timestamp()} {each.times}" for each in told)
-    topics = {each.notice.topic for each in told}
+    words = "\0".join(f"{each.key} {each.since.timestamp()} {each.times}" for each in states)
+    topics = {each.notice.topic for each in states}
     return Notification(
         key=sha256(words.encode()).hexdigest()[:16],
         at=now,
         topic=topics.pop() if len(topics) == 1 else "several",
         subject=subject,
         text=text,
-        tasks=tuple(dict.fromkeys(each.notice.task for each in told if each.notice.task)),
+        tasks=tuple(dict.fromkeys(each.notice.task for each in states if each.notice.task)),
         nonce=nonce,
-        options=told[0].notice.options if nonce else (),
+        options=states[0].notice.options if nonce else (),
     )
 
 
-def _count(rest: Sequence[ToldNotice]) -> str:
+def _count(rest: Sequence[NoticeState]) -> str:
     news = all(each.notice.topic in SEEN_BY_LOOKING for each in rest)
     return f"fleet: {len(rest)} {'tasks are done' if news else 'things need you'}"
 
@@ -206,7 +206,7 @@ def _name(notice: Notice) -> str:
 
 
 def _words(notice: Notice, settings: NotifySettings) -> str:
-    """The text of a message about one notice, and the command to act on the notice."""
+    """The text of a notification about one notice, and the command to act on the notice."""
     text = notice.text if settings.detail == "full" and notice.task else ""
     if not notice.task and len(notice.text) > _HEADLINE:  # else the subject has all of the text
         text = notice.text

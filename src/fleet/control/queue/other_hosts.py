@@ -39,10 +39,10 @@ def bring_files(fleet: Control, task: Task) -> None:
     if not fleet.is_shared or (me and task.lease_owner == me):
         return
     from fleet.travel.shared_queue import SharedQueue  # only a shared queue needs any of it
-    from fleet.travel.unpack_run import take_over
+    from fleet.travel.unpack_run import unpack_runs
 
     fleet.home.task(task.id).mkdir(mode=0o700, parents=True, exist_ok=True)
-    take_over(SharedQueue(fleet.queue, fleet.config), fleet.home, task.id, me=me)
+    unpack_runs(SharedQueue(fleet.queue, fleet.config), fleet.home, task.id, me=me)
 
 
 def bring_if_possible(fleet: Control, task_id: str) -> None:

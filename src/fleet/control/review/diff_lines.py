@@ -143,11 +143,11 @@ def _quoted(file: DiffFile, number: int) -> str:
     return "\n".join(rows)
 
 
-def review_text(verdict: str, remarks: Sequence[Remark]) -> str:
+def review_text(whole: str, remarks: Sequence[Remark]) -> str:
     """What the agent is told of a review: the whole, and each remark with place and code."""
     parts = ["A person has reviewed your work so far and does not take it as it is."]
-    if verdict.strip():
-        parts.append(verdict.strip())
+    if whole.strip():
+        parts.append(whole.strip())
     parts += [f"{each.path}, line {each.line}:\n{each.quoted}\n{each.text}" for each in remarks]
     parts.append("Change what is said here, and then close the task again.")
     return "\n\n".join(parts)

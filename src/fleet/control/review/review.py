@@ -18,7 +18,7 @@ from fleet.control.tasks.in_progress import is_of_lease
 from fleet.control.tasks.receipt import diff_of, receipt_of
 from fleet.control.tasks.retry import lives, way_on
 from fleet.control.tasks.task_files import Missing, read_whole, task_id_of
-from fleet.control.tasks.tell import Told, tell
+from fleet.control.tasks.tell import LeftMessage, tell
 from fleet.errors import BadInput, FleetError, Refused
 from fleet.git.clone.task_work import task_work
 from fleet.home import clone_record, compare_json
@@ -42,7 +42,7 @@ class WorkToReview(Struct, frozen=True, kw_only=True):
 class GivenReview(Struct, frozen=True, kw_only=True):
     """What a review led to: which agent reads the review, and whether the task was opened again."""
 
-    told: Told
+    message: LeftMessage
     reopened: bool = False
 
 
@@ -87,21 +87,21 @@ def send_back(
     fleet: Control,
     task: Task,
     *,
-    verdict: str = "",
+    whole: str = "",
     remarks: Sequence[Remark] = (),
     env: Mapping[str, str] = os.environ,
 ) -> GivenReview:
     """Give a review to the session that did the work. Raises Refused."""
     refuse_agents(env, "review work")
-    if not verdict.strip() and not remarks:
+    if not whole.strip() and not remarks:
         raise BadInput("the review is empty", hint='Say what is to be changed: --reject "…"')
     _check(fleet, task)
     withdraw(fleet, task.id)
-    told = tell(fleet, task, review_text(verdict, remarks), now=False, review=True, env=env)
-    if told.run is not None or task.status not in ("blocked", "closed"):
-        return GivenReview(told=told)
-    fleet.queue.reopen_task(task, by=actor(env), note=_note(verdict, remarks))
-    return GivenReview(told=told, reopened=True)
+    message = tell(fleet, task, review_text(whole, remarks), now=False, review=True, env=env)
+    if message.run is not None or task.status not in ("blocked", "closed"):
+        return GivenReview(message=message)
+    fleet.queue.reopen_task(task, by=actor(env), note=_note(whole, remarks))
+    return GivenReview(message=message, reopened=True)
 
 
 def _check(fleet: Control, task: Task) -> None:
@@ -122,6 +122,6 @@ def _check(fleet: Control, task: Task) -> None:
         raise Refused(f"{task.id} is {task.status}", hint=way_on(task))
 
 
-def _note(verdict: str, remarks: Sequence[Remark]) -> str:
-    first = verdict.strip().partition("\n")[0] or f"{len(remarks)} comments"
+def _note(whole: str, remarks: Sequence[Remark]) -> str:
+    first = whole.strip().partition("\n")[0] or f"{len(remarks)} comments"
     return f"REVIEWED, and sent back: {first[:500]}"

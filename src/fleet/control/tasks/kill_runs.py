@@ -148,7 +148,7 @@ def brake(
             break
         _wait(targets.values())
     return [
-        *(_told_of(target, time.monotonic() - began) for target in targets.values()),
+        *(_brake_end(target, time.monotonic() - began) for target in targets.values()),
         *commands,
     ]
 
@@ -254,7 +254,7 @@ def _wait(targets: Iterable[_Target]) -> None:
             os.close(fd)
 
 
-def _told_of(target: _Target, seconds: float) -> Braked:
+def _brake_end(target: _Target, seconds: float) -> Braked:
     done = Braked(
         task_id=target.task_id,
         run=target.run.number if target.run else None,

@@ -142,7 +142,7 @@ def _tell_keeper(fleet: Control, task: Task, *, by: str, now: bool, patience: fl
     run = latest_run(fleet.home.task(task.id))
     who = keeper_client.keeper_of(run) if run else None
     if run is not None and who is not None:
-        keeper = keeper_client.adopt(who)
+        keeper = keeper_client.find_keeper(who)
         stop_run(run, Stopped(by=by), keeper=who, now=now)
         if keeper is not None:
             keeper.wait(patience)

@@ -35,7 +35,7 @@ MessageReader = Literal[
 ]
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class LeftMessage(Struct, frozen=True, kw_only=True):
     """A message that was left, and which agent reads the message."""
 
     tell: Delivery
@@ -66,7 +66,7 @@ def tell(
     now: bool,
     review: bool = False,
     env: Mapping[str, str] = os.environ,
-) -> Told:
+) -> LeftMessage:
     """Leave a message for a task's agent. `now`: a running agent is stopped and carried on.
     `review`: the session that did the work goes on with it, also after its run has ended.
     """
@@ -76,19 +76,19 @@ def tell(
     left = messages.add(task_dir, text, by=by, at=datetime.now(UTC), review=review)
     run = latest_run(task_dir)
     if run is None or not lives(fleet, task):
-        return Told(tell=left, reader="next_run")
+        return LeftMessage(tell=left, reader="next_run")
     _post(run)
     if now and supervisor_of(fleet.home) is not None:
         fleet.queue.request(task.id, "tell", asked_by=by)
-        return Told(tell=left, reader="interrupted", run=run.number)
-    return Told(
+        return LeftMessage(tell=left, reader="interrupted", run=run.number)
+    return LeftMessage(
         tell=left, reader="agent" if _hears(fleet, task) else "next_run_deaf", run=run.number
     )
 
 
 def _tell_through_queue(
     fleet: Control, task: Task, text: str, *, by: str, now: bool, review: bool
-) -> Told:
+) -> LeftMessage:
     """Leave the message in the queue: the host that has the task in hand, or will, takes it."""
     text = messages.checked(text)
     message = Message(text=text, by=by, at=datetime.now(UTC), review=review)
@@ -97,7 +97,7 @@ def _tell_through_queue(
     if now and elsewhere:
         fleet.queue.request(task.id, "tell", asked_by=by)
     left = Delivery(number=0, message=message)
-    return Told(tell=left, reader="other_host" if elsewhere else "next_run")
+    return LeftMessage(tell=left, reader="other_host" if elsewhere else "next_run")
 
 
 def _post(run: Run) -> None:

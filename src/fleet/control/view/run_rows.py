@@ -18,7 +18,7 @@ def running_row(row: TaskRow, seen: InProgress, over: int) -> TaskRow:
         return row
     run = None
     if seen.run is not None:
-        spent = spend_of(tokens=seen.tokens, told=seen.cost_usd, estimated=seen.estimated_usd)
+        spent = spend_of(tokens=seen.tokens, reported=seen.cost_usd, estimated=seen.estimated_usd)
         run = RunNow(
             number=seen.run,
             doing=seen.doing,
@@ -63,7 +63,7 @@ def advanced_row(row: TaskRow, run: Run) -> TaskRow | None:
     if progress is None or progress.doing or run.number != now.number:
         return None
     spent = spend_of(
-        tokens=progress.tokens, told=progress.cost_usd, estimated=progress.estimated_usd
+        tokens=progress.tokens, reported=progress.cost_usd, estimated=progress.estimated_usd
     )
     before = now.spent
     fresh = structs.replace(

@@ -67,16 +67,16 @@ class FoldProver:
         place = self._place.checkout(fold.tree)
         clear(place.parent, keep=place)
         known = frozenset(all_names(plans)) - frozenset(missing)
-        verdict = verify_fold(self._home, land, place, fold, plans, known, self._abandon)
-        if verdict is None or verdict.trouble:
-            return Unproved(trouble=verdict.trouble if verdict is not None else "")
-        self._proofs = self._proofs.green(fold.tree, verdict.passed)
-        if not verdict.failed:
+        result = verify_fold(self._home, land, place, fold, plans, known, self._abandon)
+        if result is None or result.trouble:
+            return Unproved(trouble=result.trouble if result is not None else "")
+        self._proofs = self._proofs.green(fold.tree, result.passed)
+        if not result.failed:
             return True
-        failed = verdict.failed if verdict.failed in checks else missing[0]
+        failed = result.failed if result.failed in checks else missing[0]
         self._proofs = self._proofs.red(fold.tree, failed)
-        command = command_of(failed) if verdict.failed in checks else verdict.failed
-        self._failed[fold.tree] = FailedCheck(check=failed, output=verdict.output, command=command)
+        command = command_of(failed) if result.failed in checks else result.failed
+        self._failed[fold.tree] = FailedCheck(check=failed, output=result.output, command=command)
         return False
 
     def line_passes(

@@ -52,7 +52,7 @@ class Fold(Struct, frozen=True, kw_only=True):
     tree: str
 
 
-class FoldVerdict(Struct, frozen=True, kw_only=True):
+class FoldResult(Struct, frozen=True, kw_only=True):
     """What the commands said about a fold."""
 
     #: The names of the checks that passed, and the one that did not; empty: all passed.
@@ -72,7 +72,7 @@ def verify_fold(
     plans: Sequence[CheckPlan],
     known: frozenset[str],
     abandon: threading.Event,
-) -> FoldVerdict | None:
+) -> FoldResult | None:
     """Run the commands of all plans on a fold, but those that are `known` to pass; None: `abandon`
     was set. Raises FleetError and OSError if there is no place to run them in.
     """
@@ -82,13 +82,13 @@ def verify_fold(
         _check_out(land, fold, root)
     passed: list[str] = []
     for number, plan in enumerate(plans, start=1):
-        verdict = _verify(home, land, run, root, number, plan, known, abandon)
-        if verdict is None:
+        result = _verify(home, land, run, root, number, plan, known, abandon)
+        if result is None:
             return None
-        passed += verdict.passed
-        if verdict.failed or verdict.trouble:
-            return structs.replace(verdict, passed=tuple(passed))
-    return FoldVerdict(passed=tuple(passed))
+        passed += result.passed
+        if result.failed or result.trouble:
+            return structs.replace(result, passed=tuple(passed))
+    return FoldResult(passed=tuple(passed))
 
 
 def _check_out(land: LandRepository, fold: Fold, root: Path) -> None:
@@ -151,11 +151,11 @@ def _verify(
     plan: CheckPlan,
     known: frozenset[str],
     abandon: threading.Event,
-) -> FoldVerdict | None:
+) -> FoldResult | None:
     """Set the checkout up for one plan, and run the plan's commands."""
     wanted = [pair for pair in zip(plan.names, plan.commands, strict=True) if pair[0] not in known]
     if not wanted:
-        return FoldVerdict()
+        return FoldResult()
     policy = plan.policy
     copy = os.path.normpath(root / os.path.relpath(plan.project, plan.top))
     cwd = os.path.normpath(root / plan.inside)
@@ -192,15 +192,15 @@ def _verify(
         return None
     names = [name for (name, _), check in zip(wanted, checks, strict=False) if check.passed]
     if not checks or checks[-1].passed:
-        return FoldVerdict(passed=tuple(names))
+        return FoldResult(passed=tuple(names))
     failed = _failed(wanted[len(checks) - 1][0], checks[-1])
     return structs.replace(failed, passed=tuple(names))
 
 
-def _failed(name: str, check: Check) -> FoldVerdict:
+def _failed(name: str, check: Check) -> FoldResult:
     if check.trouble:
-        return FoldVerdict(trouble=f"{check.command}: {check.trouble}")
-    return FoldVerdict(failed=name, output=_words(check))
+        return FoldResult(trouble=f"{check.command}: {check.trouble}")
+    return FoldResult(failed=name, output=_words(check))
 
 
 def _words(check: Check) -> str:

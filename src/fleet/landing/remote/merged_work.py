@@ -12,7 +12,7 @@ from fleet.git.refs import is_ancestor
 from fleet.git.remote.push import delete_branch
 from fleet.home.landing_json import LandedAs, Landing
 from fleet.landing.remote.remote_line import RemoteLine
-from fleet.landing.settle_landing import LandingDesk
+from fleet.landing.settle_landing import LandingSettler
 from fleet.landing.waiting_work import WaitingWork
 
 _LATER = timedelta(seconds=30)
@@ -36,11 +36,11 @@ class MergedWork:
         git: Git,
         line: RemoteLine,
         follower: LineFollower,
-        desk: LandingDesk,
+        settler: LandingSettler,
         now: Callable[[], datetime],
     ) -> None:
         self._git, self._line, self._follower = git, line, follower
-        self._desk, self._now = desk, now
+        self._settler, self._now = settler, now
 
     def landed(self, work: WaitingWork, pr: PullRequest, commit: str) -> datetime | None:
         """The forge merged the pull request as this commit: have the line follow, and land the
@@ -48,10 +48,10 @@ class MergedWork:
         """
         if (why := self.catch_up(work)) or not self._holds(commit):
             words = why or f"the forge calls it merged as {commit[:12]}, which {pr.base} lacks"
-            self._desk.ask(work, f"pull request #{pr.number} is merged, and {words}")
+            self._settler.ask(work, f"pull request #{pr.number} is merged, and {words}")
             return self._now() + _LATER
         proof = proof_of(self._git, work.landing.commit, commit, self._line.commit)
-        self._desk.landed(work, self._receipt(work.landing, pr, commit, proof))
+        self._settler.landed(work, self._receipt(work.landing, pr, commit, proof))
         if proof != BY_FORGE:
             # Left to people if it cannot be deleted now: the work is on the base.
             delete_branch(self._line.remote, ref=f"refs/heads/{pr.branch}", commit=pr.head)

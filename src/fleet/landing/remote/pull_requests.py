@@ -40,7 +40,7 @@ from fleet.home import Home
 from fleet.home.clone_record import branch_of
 from fleet.landing.remote.merged_work import MergedWork
 from fleet.landing.remote.remote_line import RemoteLine
-from fleet.landing.settle_landing import LandingDesk, Unlandable
+from fleet.landing.settle_landing import LandingSettler, Unlandable
 from fleet.landing.waiting_work import WaitingWork
 from fleet.runs import receipt_json
 from fleet.runs.run_directory import latest_run
@@ -59,11 +59,11 @@ class PullRequestRun:
         line: RemoteLine,
         forge: Forge,
         merged: MergedWork,
-        desk: LandingDesk,
+        settler: LandingSettler,
         now: Callable[[], datetime],
     ) -> None:
         self._home, self._git, self._line, self._forge = home, git, line, forge
-        self._merged, self._desk, self._now = merged, desk, now
+        self._merged, self._settler, self._now = merged, settler, now
 
     def look_after(self, works: Sequence[WaitingWork]) -> datetime | None:
         """See to each of these tasks; when the next one is due, if one is."""
@@ -126,7 +126,7 @@ class PullRequestRun:
             next_at=now,
         )
         self._keep(work, pr)
-        self._desk.tell(task_id, f"pull request #{pr.number} is open: {pr.page}")
+        self._settler.tell(task_id, f"pull request #{pr.number} is open: {pr.page}")
         return self._look(work, pr)
 
     def _push_again(self, work: WaitingWork, pr: PullRequest) -> datetime | None:
@@ -152,11 +152,13 @@ class PullRequestRun:
                     f" where fleet did not put it. Delete it there, and then: fleet land"
                     f" {work.task_id}"
                 )
-                self._desk.ask(work, why)
+                self._settler.ask(work, why)
             case RemoteRefused(why=why):
-                self._desk.ask(work, f"{self._line.upstream.shown} refuses {branch}: {why}")
+                self._settler.ask(work, f"{self._line.upstream.shown} refuses {branch}: {why}")
             case RemoteSilent(why=why):
-                self._desk.waits(work, f"{self._line.upstream.shown} gives no answer: {why}")
+                self._settler.keep_waiting(
+                    work, f"{self._line.upstream.shown} gives no answer: {why}"
+                )
         return False
 
     # Looking, and what follows.
@@ -196,14 +198,14 @@ class PullRequestRun:
                 case MergeNow(head=head):
                     return self._merge(work, pr, facts, head)
                 case KeepWatching(why=why):
-                    self._desk.waits(work, f"pull request #{pr.number}: {why}")
+                    self._settler.keep_waiting(work, f"pull request #{pr.number}: {why}")
                 case _:
                     pass
         note = partial(self._note, work, pr, facts, tuple(all_))
         if back and not asks:
             return None if self._send_back(work, pr, back, note) else pr.next_at
         if asks:
-            self._desk.ask(work, "; ".join(each.why for each in asks) + f" ({pr.page})")
+            self._settler.ask(work, "; ".join(each.why for each in asks) + f" ({pr.page})")
         note()
         return pr.next_at if not asks else None
 
@@ -231,13 +233,13 @@ class PullRequestRun:
         """Give the task back to the agent with all that was found."""
         kinds: list[BackKind] = [each.kind for each in back]
         if "conflict" in kinds and (why := self._merged.catch_up(work)):
-            self._desk.ask(work, why)
+            self._settler.ask(work, why)
             return False
         rounds = ", ".join(f"{kind} {pr.rounds.get(kind, 0) + 1}" for kind in kinds)
         words = f"pull request #{pr.number} needs more work ({rounds}) at {pr.head[:12]}"
         output = "\n\n".join(each.text for each in back)
         sent = Unlandable(why=kinds[0], words=words, output=output)
-        self._desk.send_back(work, sent, counted=False, note=note)
+        self._settler.send_back(work, sent, counted=False, note=note)
         return True
 
     def _note(
@@ -256,14 +258,14 @@ class PullRequestRun:
         with the same pull request.
         """
         pull_request_json.write(self._home, work.task_id, pr)
-        self._desk.share(work.task, pull_request_json.FILE)
+        self._settler.share(work.task, pull_request_json.FILE)
 
     def _failed(self, work: WaitingWork, answer: ForgeRefused | ForgeSilent) -> None:
         """A no is for a person; silence is waited out."""
         if isinstance(answer, ForgeRefused):
-            self._desk.ask(work, f"the forge says no: {answer.why}")
+            self._settler.ask(work, f"the forge says no: {answer.why}")
         else:
-            self._desk.waits(work, f"the forge gives no answer: {answer.why}")
+            self._settler.keep_waiting(work, f"the forge gives no answer: {answer.why}")
 
     def _again(self) -> datetime:
         return self._now() + polling.SOONEST * 3

@@ -18,7 +18,7 @@ from fleet.home.task_policy import forge_settings
 from fleet.landing.remote.merged_work import LineFollower, MergedWork
 from fleet.landing.remote.pull_requests import SOON, PullRequestRun
 from fleet.landing.remote.remote_line import RemoteLine, remote_line
-from fleet.landing.settle_landing import LandingDesk
+from fleet.landing.settle_landing import LandingSettler
 from fleet.landing.waiting_work import WaitingWork
 
 #: Seconds for the git commands of one look at all pull requests of a branch.
@@ -38,7 +38,7 @@ def watch_pull_requests(
     branch: str,
     works: Sequence[WaitingWork],
     follower: LineFollower,
-    desk: LandingDesk,
+    settler: LandingSettler,
     now: Callable[[], datetime],
 ) -> OpenPullRequests:
     """Look after the pull requests of a branch, under the lock of the branch's landers."""
@@ -51,15 +51,15 @@ def watch_pull_requests(
     forge = line if isinstance(line, str) else _forge(home, land, line)
     if isinstance(line, str) or isinstance(forge, str):
         for work in mine:
-            desk.ask(work, str(forge).replace("land ID", f"land {work.task_id}"))
+            settler.ask(work, str(forge).replace("land ID", f"land {work.task_id}"))
         return OpenPullRequests()
-    merged = MergedWork(land.git, line, follower, desk, now)
-    run = PullRequestRun(home, land.git, line, forge, merged, desk, now)
+    merged = MergedWork(land.git, line, follower, settler, now)
+    run = PullRequestRun(home, land.git, line, forge, merged, settler, now)
     due = run.look_after(mine)
     if due is None:
         return OpenPullRequests()
     open_ = [work.task_id for work in mine if pull_request_json.read(home, work.task_id)]
-    gone = {*desk.closed, *desk.back}
+    gone = {*settler.closed, *settler.back}
     again_in = max(SOON.total_seconds(), (due - now()).total_seconds())
     return OpenPullRequests(
         task_ids=tuple(each for each in open_ if each not in gone), again_in=again_in

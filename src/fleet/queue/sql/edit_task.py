@@ -77,7 +77,7 @@ def edit(queue: SqlQueue, task_id: str, change: Change, *, actor: str) -> Edit:
         if change.comment:
             comments.comment(queue, before.id, author=actor, text=change.comment, at=now)
         if change.parent is not None:
-            _adopt(queue, before.id, change.parent, actor, now)
+            _set_parent(queue, before.id, change.parent, actor, now)
         return Edit(before, queue.get(before.id))
 
 
@@ -207,7 +207,7 @@ def _relabel(queue: SqlQueue, task: Task, change: Change) -> None:
         queue.db.rows(queue.sql["insert_label"], {"id": task.id, "label": label})
 
 
-def _adopt(queue: SqlQueue, task_id: str, parent: str, actor: str, now: datetime) -> None:
+def _set_parent(queue: SqlQueue, task_id: str, parent: str, actor: str, now: datetime) -> None:
     queue.db.rows(queue.more("edit_task.sql")["delete_parents"], {"id": task_id})
     if parent:
         edge = Dependency(

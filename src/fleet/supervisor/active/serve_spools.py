@@ -23,7 +23,7 @@ from fleet.runs import agent_claim
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import Run
 from fleet.schemas import Task
-from fleet.spool.answer_request import RuledRequest, rule, serve, told
+from fleet.spool.answer_request import RuledRequest, error_answer, rule, serve
 from fleet.spool.asker import Asker, Served
 from fleet.spool.drop_box import MESSAGES, DropBox
 from fleet.spool.post_messages import note_taken, post_messages
@@ -317,5 +317,5 @@ def _carry_out(
 
 def _failed(error: Exception) -> Answer:
     if isinstance(error, FleetError):
-        return told(error)
+        return error_answer(error)
     return Answer(code=1, err=f"Error: fleet failed at this: {type(error).__name__}: {error}\n")

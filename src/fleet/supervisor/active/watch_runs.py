@@ -255,14 +255,14 @@ class Watchdog:
             return
         watched.sampling = True
         try:
-            transcript = run.coder.transcript(run.totals.session_id, run.env)
+            session_file = run.coder.transcript(run.totals.session_id, run.env)
         except Exception:  # noqa: BLE001 - a coder may be foreign code
-            transcript = None
+            session_file = None
         subject = Subject(
             root=run.keeper.who.pid,
             cwd=run.spec.cwd,
             streams=(run.run.stdout, run.run.stderr),
-            transcript=transcript if run.totals.session_id else None,
+            session_file=session_file if run.totals.session_id else None,
         )
         self._pool.submit(
             partial(self._sample, subject), partial(self._sampled, watched, watched.since)

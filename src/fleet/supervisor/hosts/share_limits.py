@@ -15,9 +15,9 @@ from fleet.accounts.circuit_breaker import Blamed, CircuitReset, HeldCoder, Held
 from fleet.accounts.news_rules import (
     SHARED_FAULTS,
     CircuitNews,
-    CircuitTold,
+    CircuitReport,
     KeyNews,
-    KeyTold,
+    KeyReport,
     circuit_news_now,
     circuit_of_key,
     circuit_of_name,
@@ -89,7 +89,7 @@ def hear_limits(state: "SupervisorState", heartbeat: "Heartbeat") -> None:
 
 def _hear_key(state: "SupervisorState", news: HostNews, accounts: list[str]) -> None:
     now = state.now()
-    told = msgspec.json.decode(news.value, type=KeyTold)
+    told = msgspec.json.decode(news.value, type=KeyReport)
     event = told.event
     if not key_news_holds(event, news.age, now):
         return
@@ -106,7 +106,7 @@ def _hear_key(state: "SupervisorState", news: HostNews, accounts: list[str]) -> 
 
 def _hear_circuit(state: "SupervisorState", news: HostNews, marks: dict[str, str]) -> None:
     now = state.now()
-    told = msgspec.json.decode(news.value, type=CircuitTold)
+    told = msgspec.json.decode(news.value, type=CircuitReport)
     event = circuit_news_now(told.event, news.age)
     if event is None:
         return

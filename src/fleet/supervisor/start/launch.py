@@ -96,7 +96,9 @@ def make_ready(
     answer = _answer(home.task(task.id), last)
     options = Options(
         permissions="bypass" if boxed else state.config.permissions,
-        last_ending=resume_policy.told(last, answer, reviewed=reviewed, sent_back=back),
+        last_ending=resume_policy.last_ending_words(
+            last, answer, reviewed=reviewed, sent_back=back
+        ),
         max_cost=policy.limits.cost,
         # Before the environment is made, which depends on it.
         context=policy.context,

@@ -51,11 +51,11 @@ def set_up(
     if failed:
         put_aside_setup(place)
         offline = box.sandbox.level != "off" and not box.hosts
-        raise FleetError(_told(failed[0], limit) + (_OFFLINE if offline else ""))
+        raise FleetError(_failure_words(failed[0], limit) + (_OFFLINE if offline else ""))
     return True
 
 
-def _told(check: Check, limit: float) -> str:
+def _failure_words(check: Check, limit: float) -> str:
     if check.trouble:
         how = check.trouble
     elif check.timed_out:

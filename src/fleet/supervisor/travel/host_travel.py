@@ -42,7 +42,7 @@ from fleet.travel.pack_run import (
 from fleet.travel.send_later import send_later
 from fleet.travel.send_work import send_work, words_of
 from fleet.travel.shared_queue import SharedQueue
-from fleet.travel.unpack_run import take_over, take_sent_back
+from fleet.travel.unpack_run import take_sent_back, unpack_runs
 
 #: Seconds until a sending that failed is tried again, doubled up to the longest.
 _SHORTEST, _LONGEST = 1.0, 60.0
@@ -125,7 +125,7 @@ class HostTravel:
             with self._shared() as shared:
                 if why := self._bound(shared, task):
                     return Arrived(bound=why)
-                taken = take_over(shared, self._home, task.id, me=self.me)
+                taken = unpack_runs(shared, self._home, task.id, me=self.me)
                 take_sent_back(shared, self._home, task)
                 self._take_messages(shared, lease)
         except (FleetError, OSError) as error:

@@ -50,7 +50,7 @@ def read_whole_task(fleet: Control, word: str, now: datetime) -> WholeTask:
         task=task,
         invalid=details.invalid,
         hint=details.hint,
-        settings=tuple(settings_told(details)),
+        settings=tuple(settings_shown(details)),
         budget=details.budget,
         receipt=receipt,
         findings=_findings(receipt),
@@ -92,7 +92,7 @@ def _around(fleet: Control, task: Task) -> tuple[Task, ...]:
     return tuple(fleet.queue.find(Filter(ids=tuple(sorted(ids)), include_closed=True)))
 
 
-def settings_told(details: TaskDetails) -> Iterator[SettingOf]:
+def settings_shown(details: TaskDetails) -> Iterator[SettingOf]:
     """Where and with what a task runs, each with where that comes from."""
     place = details.place
     if place is None:
@@ -123,10 +123,10 @@ def settings_told(details: TaskDetails) -> Iterator[SettingOf]:
         yield told(f"max {name}", value, own=name in own, part=name)
     if policy.budget:
         yield told("budget", str(policy.budget), own="budget" in own)
-    yield from _landing_told(place)
+    yield from _landing_settings(place)
 
 
-def _landing_told(place: Place) -> Iterator[SettingOf]:
+def _landing_settings(place: Place) -> Iterator[SettingOf]:
     land = place.ruled.policy.land
     if land.mode != "off":
         source = place.ruled.origins.get("land", "default")

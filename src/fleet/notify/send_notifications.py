@@ -1,7 +1,7 @@
 """Sends what the outbox holds for one channel, in a separate thread.
 
-What the channel made of a message is kept until the outbox has it: on a full disk nothing is sent
-twice, and what the channel asked for (`retry_after`) is obeyed.
+What the channel made of a notification is kept until the outbox has it: on a full disk nothing is
+sent twice, and what the channel asked for (`retry_after`) is obeyed.
 """
 
 import threading
@@ -15,42 +15,43 @@ from fleet.control.notify.outbox import Outbox, OutboxDelivery
 from fleet.control.notify.telling_rules import Notification
 from fleet.notify.channels.channel_protocol import Channel, NotSent, Sent
 
-#: A message that a channel did not take is sent again after this long, doubled up to the longest.
+#: A notification that a channel did not take is sent again after this long, doubled up to the
+#: longest.
 _PAUSE, _LONGEST_PAUSE = timedelta(seconds=5), timedelta(minutes=10)
-#: A message that no channel took for so long is given up.
+#: A notification that no channel took for so long is given up.
 _GIVEN_UP = timedelta(days=1)
 #: Seconds between two looks into the outbox without news.
 _LOOK = 1.0
 
 
 class _PutOff(Struct, frozen=True):
-    """A channel did not take a message."""
+    """A channel did not take a notification."""
 
-    #: When the message is sent again; None: it is given up.
+    #: When the notification is sent again; None: it is given up.
     due: datetime | None
     problem: str
 
 
 class ChannelSender:
-    """The way of all messages through one channel."""
+    """The way of all notifications through one channel."""
 
     def __init__(self, channel: Channel, outbox: Outbox, say: Callable[[str], None]) -> None:
         self.channel, self._outbox, self._say = channel, outbox, say
         #: Set when there may be something to send.
         self.news = threading.Event()
-        #: What became of messages while the outbox could not be written, by key.
+        #: What became of notifications while the outbox could not be written, by key.
         self._unnoted: dict[str, Sent | _PutOff] = {}
         #: What is sent past the outbox.
         self._aloud: SimpleQueue[Notification] = SimpleQueue()
 
-    def tell_aloud(self, message: Notification) -> None:
-        """Send a message once that the outbox cannot hold, as well as that goes."""
-        self._aloud.put(message)
+    def tell_aloud(self, notification: Notification) -> None:
+        """Send a notification once that the outbox cannot hold, as well as that goes."""
+        self._aloud.put(notification)
         self.news.set()
 
     def unnoted(self, remote: str) -> str:
-        """The key of a message that the channel calls so and that the outbox does not know as sent
-        yet; empty: there is none.
+        """The key of a notification that the channel calls so and that the outbox does not know as
+        sent yet; empty: there is none.
         """
         taken = list(self._unnoted.items())
         return next((key for key, end in taken if end == Sent(remote)), "")
@@ -67,9 +68,9 @@ class ChannelSender:
             self.news.wait(_LOOK)
 
     def _deliver(self, delivery: OutboxDelivery) -> None:
-        key, name = delivery.message.key, self.channel.name
+        key, name = delivery.notification.key, self.channel.name
         if key not in self._unnoted:
-            sent = self.channel.send(delivery.message)
+            sent = self.channel.send(delivery.notification)
             self._unnoted[key] = sent if isinstance(sent, Sent) else self._put_off(delivery, sent)
         match self._unnoted[key]:
             case Sent(remote=remote):

@@ -43,14 +43,14 @@ from fleet.runs.run_directory import RUN_JSON, Run, latest_run
 from fleet.schemas import Settings, Task
 from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.travel.shared_queue import SharedQueue
-from fleet.travel.unpack_run import clone_of, take_landing, take_over
+from fleet.travel.unpack_run import clone_of, take_landing, unpack_runs
 
 _LIMIT = 120.0
 #: Seconds for the fetch of a repository: this host's own landings wait meanwhile.
 _FETCH_LIMIT = 300.0
 
 
-class Adopted(Struct, frozen=True, kw_only=True):
+class TakenOver(Struct, frozen=True, kw_only=True):
     """What came of looking for work that other hosts verified."""
 
     #: Sentences, each with its task.
@@ -63,7 +63,7 @@ class _CannotHave(FleetError):
     """The work is not to be had here as things are; another host, or a person, may help."""
 
 
-def adopt_landings(lander: LanderSetup, config: Config) -> Adopted:
+def take_over_landings(lander: LanderSetup, config: Config) -> TakenOver:
     """Take over the verified work of other hosts that this one has to land. Blocks."""
     said: list[tuple[str, str]] = []
     again = False
@@ -79,7 +79,7 @@ def adopt_landings(lander: LanderSetup, config: Config) -> Adopted:
                 if not _is_ours(lander.home, task, left_by=gone):
                     continue
                 try:
-                    text = _adopt(lander, config, shared, task, left_by=gone)
+                    text = _take_over(lander, config, shared, task, left_by=gone)
                 except (FleetError, OSError) as error:
                     text, again = f"its work is not taken over yet: {error}", True
                     if isinstance(error, _CannotHave):
@@ -90,7 +90,7 @@ def adopt_landings(lander: LanderSetup, config: Config) -> Adopted:
             queue.close()
     except (FleetError, OSError):
         again = True  # the queue's own thread meets the same, and tells of it
-    return Adopted(said=tuple(said), again=again)
+    return TakenOver(said=tuple(said), again=again)
 
 
 def _is_ours(home: Home, task: Task, *, left_by: str) -> bool:
@@ -112,7 +112,7 @@ def _is_ours(home: Home, task: Task, *, left_by: str) -> bool:
     return landing.run != max(run.number, task.runs)
 
 
-def _adopt(
+def _take_over(
     lander: LanderSetup, config: Config, shared: SharedQueue, task: Task, *, left_by: str
 ) -> str:
     """Take over one task's work; the sentence for the log, empty: there was nothing to take."""
@@ -121,7 +121,7 @@ def _adopt(
     origin = settings.repository
     assert origin is not None
     repo = _repository(home, task, settings, origin)
-    take_over(shared, home, task.id, me=lander.by)
+    unpack_runs(shared, home, task.id, me=lander.by)
     landing = take_landing(shared, task.id, repo)
     run = Run(home.task(task.id) / "runs" / str(landing.run)) if landing is not None else None
     if landing is None or run is None or landing.state in ("landed", "back"):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fleet.control import Control
 from fleet.control.acts.act_table import carry_out
 from fleet.control.notify.notices import Notice
-from fleet.control.notify.outbox import Asked, Outbox
+from fleet.control.notify.outbox import Outbox, ToldQuestion
 from fleet.control.tasks.questions import question_of
 from fleet.errors import NotFound, Refused
 
@@ -14,10 +14,10 @@ from fleet.errors import NotFound, Refused
 GONE = "no longer asked"
 
 
-def answer_told(
+def answer_from_channel(
     fleet: Control,
     outbox: Outbox,
-    asked: Asked,
+    question: ToldQuestion,
     text: str,
     *,
     by: str,
@@ -28,28 +28,28 @@ def answer_told(
     The first answer counts, wherever it comes from. An answer to a question that its agent has
     replaced by another one answers neither.
     """
-    if asked.end or not is_open(fleet, asked):
-        outbox.end_asked(asked.nonce, GONE)
+    if question.end or not is_open(fleet, question):
+        outbox.end_question(question.nonce, GONE)
         return False
     try:
-        wish = {"id": asked.task, "text": text}
+        wish = {"id": question.task, "text": text}
         named = {**env, "BEADS_ACTOR": by}
         channel = by.partition(" ")[0]  # "telegram 1234", "ntfy"
         carry_out(fleet, "answer", wish, surface=channel, env=named)
     except (NotFound, Refused):
-        outbox.end_asked(asked.nonce, GONE)
+        outbox.end_question(question.nonce, GONE)
         return False
-    outbox.end_asked(asked.nonce, f"answered by {by}: {text.strip()[:200]}")
+    outbox.end_question(question.nonce, f"answered by {by}: {text.strip()[:200]}")
     return True
 
 
-def is_open(fleet: Control, asked: Asked) -> bool:
+def is_open(fleet: Control, question: ToldQuestion) -> bool:
     """The task still asks what was told."""
     try:
-        question = question_of(fleet, fleet.get(asked.task))
+        asked = question_of(fleet, fleet.get(question.task))
     except NotFound:
         return False
-    if question is None:
+    if asked is None:
         return False
-    words = question.question or question.note
-    return Notice(topic="question", task=asked.task, text=words).key == asked.notice
+    words = asked.question or asked.note
+    return Notice(topic="question", task=question.task, text=words).key == question.notice
