@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fleet.control.review.review import GivenReview, WorkToReview
     from fleet.control.tasks.stop import StopEnd
     from fleet.control.tasks.stop_all import Retried, StopAllEnd
-    from fleet.control.tasks.tell import Told
+    from fleet.control.tasks.tell import LeftMessage
 
 T = TypeVar("T")
 #: Says a sentence to the person while an act is under way.
@@ -64,7 +64,7 @@ def answer(
 
 def tell(
     fleet: Control, task: Task, text: str, *, now: bool, env: Mapping[str, str] = os.environ
-) -> "Acted[Told]":
+) -> "Acted[LeftMessage]":
     """Tell a task's agent something."""
     from fleet.control.tasks.tell import tell
 
