@@ -5,7 +5,7 @@ the same function with the flags that it read, and prints the sentence.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -20,7 +20,7 @@ from fleet.schemas.shown_text import one_line
 
 if TYPE_CHECKING:
     from fleet.control.compare.finish import ComparisonEnd
-    from fleet.control.landing.land import LandEnd
+    from fleet.control.landing.land import LandEnd, Tell
     from fleet.control.landing.revert import RevertedWork
     from fleet.control.review.review import GivenReview, WorkToReview
     from fleet.control.tasks.stop import StopEnd
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from fleet.control.tasks.tell import LeftMessage
 
 T = TypeVar("T")
-#: Says a sentence to the person while an act is under way.
-Tell = Callable[[str], None]
 _ANSWERED = {"in_progress": "its agent goes on with it", "closed": "it is closed"}
 
 
@@ -77,7 +75,7 @@ def stop(
     word: str,
     *,
     now: bool,
-    say: Tell = unheard,
+    say: "Tell" = unheard,
     env: Mapping[str, str] = os.environ,
 ) -> "Acted[StopEnd]":
     """End a task's run; `now` also where the queue does not answer."""
@@ -204,7 +202,7 @@ def land(
     task_ids: Sequence[str],
     *,
     wait: bool,
-    say: Tell = unheard,
+    say: "Tell" = unheard,
     env: Mapping[str, str] = os.environ,
 ) -> "Acted[LandEnd]":
     """Approve work and land it."""
