@@ -256,7 +256,10 @@ def scene_pair(scene):
         ('[notify]\ndigest = "25:00"', "08:00"),
         ("[notify]\nnosuch = 1", "nosuch"),
         ('[notify]\non = ["nonsense"]', "'nonsense'; known: question, blocked"),
-        ('[notify.telegram]\ntoken = "1234:SECRET"', "telegram.token: it says where the secret is"),
+        (
+            '[notify.telegram]\ntoken = "1234:SECRET"',
+            "telegram.token: a setting says where a secret is",
+        ),
         ('[notify.telegram]\ntoken = "env:T"\nbase_url = "ftp://x"', "address"),
         ("notify = 3", "[notify]"),
     ],
