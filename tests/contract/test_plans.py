@@ -14,6 +14,7 @@ from fleet.queue.sql.sqlite import open_embedded
 from tests.contract.earlier_queue import add_as_before
 
 VALUES = {"owner": "a", "now": 10**15, "until": 10**15, "count": 1}
+VALUES |= {"left_since": 10**15, "heard_since": 10**15}
 VALUES |= {"offer": "host:a\nhome:a", "mirrors": "", "unreachable": "", "names_coder": False}
 HISTORY = """
 INSERT INTO tasks (id, title, status, priority, issue_type, created_at, updated_at, closed_at)

@@ -9,7 +9,6 @@ import pytest
 
 from fleet.coders import hooks, make
 from fleet.coders.base import Options
-from fleet.config import runtime_toml
 from fleet.home import HOOK, messages
 from fleet.runs.run_directory import Run
 from fleet.spool.drop_box import DropBox
@@ -52,7 +51,7 @@ class Cli:
             place = {"ANTHROPIC_BASE_URL": model.url, "CLAUDE_CONFIG_DIR": str(self.account)}
             return self.desk.work(make("claude", "sonnet", Options(**options)), **LOGIN, **place)
         config = self.account / "config.toml"
-        own = runtime_toml.read_text() if config.exists() else ""
+        own = config.read_text() if config.exists() else ""
         config.write_text(SETTINGS.format(url=model.url) + own, encoding="utf-8")
         place = {"CODEX_HOME": str(self.account), "CODEX_API_KEY": "script"}
         return self.desk.work(make("codex", "gpt-5", Options(**options)), **place)

@@ -210,9 +210,12 @@ class Scene:
                 process.kill()
                 process.wait()
         self.queue.close()
-        for left in processes_of(self.home.path):
-            with suppress(psutil.NoSuchProcess):  # a box takes all that is in it along
-                left.kill()
+        end = time.monotonic() + PATIENCE
+        # Again, until none is left: a process that is just starting another one is two by then.
+        while (alive := processes_of(self.home.path)) and time.monotonic() < end:
+            for left in alive:
+                with suppress(psutil.NoSuchProcess):  # a box takes all that is in it along
+                    left.kill()
 
 
 def processes_of(home):
