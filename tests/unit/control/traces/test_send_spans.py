@@ -62,9 +62,8 @@ def test_a_header_that_is_not_there_is_an_error(receiver, monkeypatch):
         send_spans.SpanSender(settings, "me")
 
 
-def test_an_endpoint_with_a_certificate_of_its_own(tmp_path, monkeypatch):
+def test_an_endpoint_with_a_certificate_of_its_own(tmp_path):
     """It is sent to where the settings name the certificate, and told as what it is elsewhere."""
-    monkeypatch.setattr(send_spans, "_PATIENCE", 2.0)
     file = make_certificate(tmp_path / "receiver.pem")
     receiver = OtlpReceiver(tls=file)
     settings = OtelSettings(endpoint=receiver.url, certificate=str(file))
