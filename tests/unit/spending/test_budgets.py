@@ -170,7 +170,7 @@ def test_a_session_that_a_day_cut_off_goes_on_and_is_not_scolded(limit):
 
 def test_unknown_costs_are_told_beside_a_dollar_budget_only():
     """Tokens are counted whatever they cost."""
-    unknown = spend_of(tokens=10, last_ending_words=None, estimated=None)
+    unknown = spend_of(tokens=10, reported=None, estimated=None)
     assert unknown.unpriced == 1
     dollars = budgets.status_of(DAY, [(Payer(), unknown)])
     assert dollars.blind
@@ -181,11 +181,11 @@ def test_unknown_costs_are_told_beside_a_dollar_budget_only():
 
 def test_an_estimate_is_marked_and_a_told_cost_is_not():
     """A dollar of each is two, and the sum says that it is not all known for certain."""
-    last_ending_words = spend_of(tokens=1, last_ending_words=1.0, estimated=9.0)
-    guessed = spend_of(tokens=1, last_ending_words=None, estimated=1.0)
-    assert last_ending_words.shown(Budget(usd=5)) == "$1.00"
-    assert (last_ending_words + guessed).shown(Budget(usd=5)) == "~$2.00"
-    assert spend_of(tokens=1, last_ending_words=0.0, estimated=None).unpriced == 0
+    told = spend_of(tokens=1, reported=1.0, estimated=9.0)
+    guessed = spend_of(tokens=1, reported=None, estimated=1.0)
+    assert told.shown(Budget(usd=5)) == "$1.00"
+    assert (told + guessed).shown(Budget(usd=5)) == "~$2.00"
+    assert spend_of(tokens=1, reported=0.0, estimated=None).unpriced == 0
 
 
 @pytest.fixture
