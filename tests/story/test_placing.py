@@ -39,3 +39,17 @@ def test_a_verify_command_that_a_host_does_not_trust_is_told_on_every_host(hosts
     assert beta.task(task_id).not_before is None
     beta.does("trust", task_id)
     beta.until(lambda: beta.task(task_id).waits_to_land)
+
+
+def test_a_host_that_is_paused_says_so_on_every_host(hosts):
+    """In the list of hosts, and of a task that waits for that host."""
+    alpha, beta = hosts
+    beta.configure(host_name="beta")
+    beta.supervise()
+    beta.does("pause")
+    alpha.until(lambda: "takes nothing: paused (fleet resume)" in alpha.does("hosts"))
+    task_id, _ = create(alpha, "--host", "beta")
+    assert "waits for host beta: paused (fleet resume)" in alpha.does("show", task_id)
+    beta.script(task_id, COMMITTED.format(name="made-on-beta"))
+    beta.does("resume")
+    alpha.until(lambda: alpha.task(task_id).waits_to_land)

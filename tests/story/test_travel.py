@@ -103,6 +103,7 @@ def test_a_task_runs_on_a_host_without_its_directory_and_lands_where_it_was_made
     alpha.until_status(task_id, "closed")
     assert alpha.repo.git("show", "main:made-on-beta") == "new"
     assert "landed on main" in alpha.task(task_id).close_reason
+    beta.until(lambda: "Nothing waits to land." in beta.does("land"))
 
 
 def test_what_a_run_left_is_shown_on_a_host_that_did_not_run_it(hosts):

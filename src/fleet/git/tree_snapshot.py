@@ -9,7 +9,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -25,6 +25,8 @@ LARGEST = 50 << 20
 #: With more new files, or more bytes of them in all, no new file is stored.
 MOST_FILES = 20_000
 MOST_BYTES = 512 << 20
+#: How the folders of copied indexes begin, in the directory for temporary files.
+_COPIES = "fleet-index-"
 #: Beside a kept index: the ignore rules of that moment, with this suffix.
 RULES = ".exclude"
 
@@ -44,7 +46,7 @@ class TreeSnapshot(Struct, frozen=True, kw_only=True):
 @contextmanager
 def copied_index(repo: Repository, source: Path | None = None) -> Generator[Path]:
     """A copy of the repository's index, or of `source`, removed at the end of the block."""
-    folder = Path(tempfile.mkdtemp(prefix="fleet-index-"))
+    folder = Path(tempfile.mkdtemp(prefix=_COPIES))
     try:
         copy = folder / "index"
         # With its time, by which git knows which files to read again. A repository without a
@@ -55,6 +57,16 @@ def copied_index(repo: Repository, source: Path | None = None) -> Generator[Path
         yield copy
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def drop_left_copies(before: float) -> None:
+    """Remove copies of indexes that a killed process left, if they are older than a time."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_COPIES}*"):
+        with suppress(OSError):
+            facts = folder.lstat()
+            is_ours = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid()
+            if is_ours and facts.st_mtime < before:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from functools import partial
 from fleet.errors import FleetError
 from fleet.evidence.verify_place import remove_left
 from fleet.files.file_lock import run_locked
-from fleet.git import snapshot_index, snapshot_retention
+from fleet.git import snapshot_index, snapshot_retention, tree_snapshot
 from fleet.git.clone import clone_place, disk_use
 from fleet.git.clone.collect_work import Collected, kept_index, opened_work
 from fleet.git.clone.ensure_clone import convert_linked
@@ -78,6 +78,7 @@ class Cleanup:
         if time.monotonic() >= self._next_round:
             self._next_round = time.monotonic() + _ROUND
             clone_place.empty_trash(self._state.home)
+            tree_snapshot.drop_left_copies(time.time() - _OVER.total_seconds())
             with suppress(OSError):  # a disk that takes nothing: the next round may
                 drop_spares(self._state.home.path / TRAINS, time.time() - KEPT_FOR.total_seconds())
             ids = _candidates(self._state.home)

@@ -425,3 +425,20 @@ def test_refs_and_guarded_files_are_told_by_name(repo, tmp_path):
     now = base_now(found, tmp_path / "home")
     assert (now.refs, now.guarded, now.head) == (found.refs, found.guarded, head)
     assert msgspec.json.decode(msgspec.json.encode(found), type=Base) == found
+
+
+def test_copies_of_an_index_that_a_killed_process_left_are_removed_once_they_are_old(
+    tmp_path, monkeypatch
+):
+    """One that is in use stays, and so does what only has such a name."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    old, used = tmp_path / "fleet-index-old", tmp_path / "fleet-index-used"
+    for folder in (old, used):
+        folder.mkdir()
+        (folder / "index").write_bytes(b"DIRC")
+    (tmp_path / "fleet-index-link").symlink_to(used)
+    os.utime(old, (1, 1))
+    os.utime(tmp_path / "fleet-index-link", (1, 1), follow_symlinks=False)
+    tree_snapshot.drop_left_copies(before=1000.0)
+    assert {each.name for each in tmp_path.iterdir()} == {"fleet-index-used", "fleet-index-link"}
+    assert (used / "index").exists()

@@ -63,6 +63,8 @@ def _lines(found: list[HostNow]) -> Iterator[str]:
         seen = "" if each.state == "gone" else f", seen {duration(each.seen.total_seconds())} ago"
         name = click.style(one_line(host.name), bold=True)
         yield f"{name}{id_}{here}  {state}  {used}  fleet {one_line(host.version)}{seen}"
+        if host.why_idle and each.state == "up":
+            yield f"    takes nothing: {one_line(host.why_idle)}"
         has = [*(f"host:{label}" for label in host.labels), *host.coders]
         if has:
             yield f"    has {one_line(', '.join(has))}"

@@ -47,8 +47,11 @@ def waits_for_host(
     fitting = [host for host in reachable if not missing_needs(needs, host.offer)]
     if PUSHED_CHANGES in needs:
         return "its changes (--with-changes) are not pushed yet"
-    if any(host.id not in declined for host in fitting):
+    willing = [host for host in fitting if host.id not in declined]
+    if any(not host.why_idle for host in willing):
         return ""
+    if willing:
+        return "waits for host " + "; ".join(f"{host.name}: {host.why_idle}" for host in willing)
     if fitting:
         whys = "; ".join(f"{host.name}: {declined[host.id]}" for host in fitting)
         return f"no host fits: {whys}"

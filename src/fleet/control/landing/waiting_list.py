@@ -234,6 +234,8 @@ def _from_before(
         mine = [each for each, at in clones.items() if at == root]
         tips |= project.unmerged({each: f"{BRANCHES}{ref_word(each)}" for each in mine})
     closed = [task for task in _tasks(fleet, tuple(tips)) if task.status == "closed"]
+    # A host that made a task may have landed its work on a branch of its own.
+    closed = [task for task in closed if not _has_landed(fleet, task)]
     found: list[UnlandedBranch] = []
     for task in sorted(closed, key=lambda each: (each.closed_at or each.updated_at, each.id)):
         record = clone_record.read(fleet.home, task.id)
@@ -251,6 +253,11 @@ def _from_before(
             )
         )
     return found
+
+
+def _has_landed(fleet: Control, task: Task) -> bool:
+    landing = landing_of(fleet, task)
+    return landing is not None and landing.state == "landed"
 
 
 def _tasks(fleet: Control, ids: Sequence[str]) -> Sequence[Task]:

@@ -60,6 +60,8 @@ class Host(Struct, frozen=True, kw_only=True):
     slots: int = 0
     free: int = 0
     state: HostState = "up"
+    #: Why the host takes no task for now: paused, or short of something; empty: the host does.
+    why_idle: str = ""
     started_at: datetime
     seen_at: datetime
 

@@ -108,7 +108,15 @@ def _update_offer(state: "SupervisorState", heartbeat: Heartbeat, *, ending: boo
         labels=labels_of(config),
         slots=config.max_concurrent,
         free=0 if ending or paused(state.home) else free,
+        why_idle=_why_idle(state),
     )
+
+
+def _why_idle(state: "SupervisorState") -> str:
+    """Why this host takes no task for now, for the people of other hosts."""
+    if paused(state.home):
+        return "paused (fleet resume)"
+    return state.backoff.why
 
 
 def _look_around(state: "SupervisorState", heartbeat: Heartbeat) -> None:

@@ -1,5 +1,7 @@
 """Why no host takes a task, in words."""
 
+from msgspec import structs
+
 from fleet.control.hosts.no_host_fits import waits_for_host
 from tests.contract.test_hosts import a_host
 
@@ -33,3 +35,12 @@ def test_no_host_begins_before_changes_are_pushed():
     assert why(made_on="home1", repository=awaited) == told
     assert why(host="beta", repository=awaited) == told
     assert why(repository={**awaited, "changes": "pushed"}) == ""
+
+
+def test_a_task_whose_only_host_is_paused_or_short_of_something_says_so():
+    """Where another host fits, that one takes the task."""
+    resting = structs.replace(BETA, why_idle="paused (fleet resume)")
+    needs = ["host:gpu"]
+    assert why(ALPHA, resting, needs=needs) == "waits for host beta: paused (fleet resume)"
+    other = a_host("home3", "gamma", labels=("gpu",))
+    assert why(ALPHA, resting, other, needs=needs) == ""

@@ -192,13 +192,14 @@ def _values(host: Host) -> dict[str, Any]:
         "unreachable": "\n".join(host.unreachable),
         "slots": host.slots,
         "free": host.free,
+        "why_idle": host.why_idle,
     }
 
 
 def _host(row: tuple[Any, ...]) -> Host:
     (
         id_, incarnation, name, version, labels, coders, accounts, mirrors, unreachable,
-        slots, free, state, started, seen,
+        slots, free, why_idle, state, started, seen,
     ) = row  # fmt: skip
     pairs = (line.partition(" ") for line in coders.splitlines())
     return Host(
@@ -213,6 +214,7 @@ def _host(row: tuple[Any, ...]) -> Host:
         unreachable=tuple(unreachable.splitlines()),
         slots=slots,
         free=free,
+        why_idle=why_idle,
         state=state,
         started_at=moment(started),
         seen_at=moment(seen),

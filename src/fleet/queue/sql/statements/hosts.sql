@@ -1,22 +1,22 @@
 -- The machines that share a queue, and what they tell each other.
 
 -- name: host_columns
-id, incarnation, name, version, labels, coders, accounts, mirrors, unreachable, slots, free, state,
-started_at, seen_at
+id, incarnation, name, version, labels, coders, accounts, mirrors, unreachable, slots, free,
+why_idle, state, started_at, seen_at
 
 -- name: register_host
 -- A host that was left draining stays so until a person lets it go on. A row that a living home on
 -- another machine keeps is not taken: nothing comes back then.
 INSERT INTO hosts (id, incarnation, machine, name, version, labels, coders, accounts, mirrors,
-                   unreachable, slots, free, state, started_at, seen_at)
+                   unreachable, slots, free, why_idle, state, started_at, seen_at)
 VALUES (:id, :incarnation, :machine, :name, :version, :labels, :coders, :accounts, :mirrors,
-        :unreachable, :slots, :free, 'up', :now, :now)
+        :unreachable, :slots, :free, :why_idle, 'up', :now, :now)
 ON CONFLICT (id) DO UPDATE
 SET incarnation = excluded.incarnation, machine = excluded.machine, name = excluded.name,
     version = excluded.version, labels = excluded.labels, coders = excluded.coders,
     accounts = excluded.accounts, mirrors = excluded.mirrors, unreachable = excluded.unreachable,
-    slots = excluded.slots, free = excluded.free, started_at = excluded.started_at,
-    seen_at = excluded.seen_at,
+    slots = excluded.slots, free = excluded.free, why_idle = excluded.why_idle,
+    started_at = excluded.started_at, seen_at = excluded.seen_at,
     state = CASE hosts.state WHEN 'draining' THEN 'draining' ELSE 'up' END
 WHERE hosts.machine = excluded.machine OR hosts.state = 'gone' OR hosts.seen_at <= :long_ago
 RETURNING state
@@ -26,7 +26,7 @@ RETURNING state
 -- again is up: its old leases are lost to it all the same.
 UPDATE hosts
 SET name = :name, labels = :labels, coders = :coders, accounts = :accounts, mirrors = :mirrors,
-    unreachable = :unreachable, slots = :slots, free = :free, seen_at = :now,
+    unreachable = :unreachable, slots = :slots, free = :free, why_idle = :why_idle, seen_at = :now,
     state = CASE state WHEN 'draining' THEN 'draining' ELSE 'up' END
 WHERE id = :id AND incarnation = :incarnation
 RETURNING state, (SELECT value FROM meta WHERE key = 'schema_version')
