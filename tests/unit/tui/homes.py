@@ -2,7 +2,8 @@
 
 from datetime import timedelta
 
-from fleet.control.view.now import GroupCounts, Now, RunNow, SupervisorNow, TaskRow, WayOn
+from fleet.control.view.now import GroupCounts, Now, RunNow, SupervisorNow, TaskRow
+from fleet.control.view.why_not_now import WayOn
 from fleet.schemas import Spend
 from tests.builders import NOW
 

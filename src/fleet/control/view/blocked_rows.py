@@ -2,8 +2,9 @@
 
 from msgspec import structs
 
-from fleet.control.view.now import TaskRow, WayOn
+from fleet.control.view.now import TaskRow
 from fleet.control.view.queue_read import QueueRead
+from fleet.control.view.why_not_now import WayOn
 from fleet.home.landing_json import LANDERS, Landing
 from fleet.schemas.comparison import Comparison
 

@@ -6,6 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from fleet.control.tasks.in_progress import Doing
+from fleet.control.view.why_not_now import WayOn
 from fleet.home.landing_json import LandingState
 from fleet.schemas import Spend, Status
 from fleet.schemas.budget import BudgetStatus
@@ -13,16 +14,6 @@ from fleet.schemas.receipt import VerdictState
 
 #: By what the person has to do, most urgent first.
 Group = Literal["needs_you", "running", "waiting", "done"]
-
-
-class WayOn(Struct, frozen=True, kw_only=True):
-    """The act that would change how a task stands, and the act's command line."""
-
-    #: A verb of `control/acts/act_table.py`; empty: only the command line does it.
-    verb: str
-    line: str
-    #: Another task that is to be looked at first; empty: none.
-    task: str = ""
 
 
 class RunNow(Struct, frozen=True, kw_only=True):

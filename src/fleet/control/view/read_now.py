@@ -17,11 +17,11 @@ from fleet.control.queue.needs_person import block_reasons
 from fleet.control.tasks.in_progress import look_at
 from fleet.control.tasks.questions import question_of, writes_plan
 from fleet.control.view.blocked_rows import blocked_row, compared_row, landing_row
-from fleet.control.view.now import Group, GroupCounts, Now, SupervisorNow, TaskRow, WayOn
+from fleet.control.view.now import Group, GroupCounts, Now, SupervisorNow, TaskRow
 from fleet.control.view.past_runs import PastOfTask, PastRunsCache
 from fleet.control.view.queue_read import SHOWN, QueueRead, read_queue
 from fleet.control.view.run_rows import advanced_row, running_row
-from fleet.control.view.why_not_now import Conditions, Waiting, conditions, why_not_now
+from fleet.control.view.why_not_now import Conditions, Waiting, WayOn, conditions, why_not_now
 from fleet.errors import InvalidTask
 from fleet.files.safe_read import stamp_of
 from fleet.home import compare_json, owner_file

@@ -5,7 +5,8 @@ import os
 from msgspec import structs
 
 from fleet.control.tasks.in_progress import InProgress, unusual_words
-from fleet.control.view.now import RunNow, TaskRow, WayOn
+from fleet.control.view.now import RunNow, TaskRow
+from fleet.control.view.why_not_now import WayOn
 from fleet.runs import progress_json
 from fleet.runs.run_directory import Run
 from fleet.schemas import Spend

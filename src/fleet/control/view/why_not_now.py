@@ -14,7 +14,6 @@ from msgspec import Struct
 from fleet.coders.trusted_files import untrusted as untrusted_coders
 from fleet.control import Control
 from fleet.control.pause import paused_since
-from fleet.control.view.now import WayOn
 from fleet.home import compare_json, owner_file
 from fleet.home.status_file import SupervisorStatus, read_status
 from fleet.home.trusted_commands import untrusted, waits_text
@@ -23,6 +22,16 @@ from fleet.schemas import NOT_WORK, Task
 
 #: How many tasks that a task waits for are named.
 _NAMED = 3
+
+
+class WayOn(Struct, frozen=True, kw_only=True):
+    """The act that would change how a task stands, and the act's command line."""
+
+    #: A verb of `control/acts/act_table.py`; empty: only the command line does it.
+    verb: str
+    line: str
+    #: Another task that is to be looked at first; empty: none.
+    task: str = ""
 
 
 class Conditions(Struct, frozen=True, kw_only=True):
