@@ -7,6 +7,7 @@ import pytest
 from fleet import config
 from fleet.errors import Refused
 from fleet.git.remote.trusted_remotes import trust_remote
+from fleet.home.status_file import PAUSED
 from fleet.queue.sql.hosts.shared_spending import RunSpend
 from fleet.schemas import Spend
 from fleet.spending.day_ledger import SpendEntry
@@ -51,8 +52,18 @@ def state(home):
     settings = config.Config(max_concurrent=4, host_name="one", host_labels="gpu, linux")
     return SimpleNamespace(
         home=home, heartbeat=beat, meter=Meter(), config=settings, assignments=OneTask(["a task"]),
-        events=[], now=lambda: NOW, accounts=Rooms(),
+        events=[], now=lambda: NOW, accounts=Rooms(), backoff=SimpleNamespace(why=""),
     )  # fmt: skip
+
+
+def test_a_host_that_starts_nothing_tells_why(state):
+    """Other hosts say it of tasks that wait for this one."""
+    state.backoff.why = "the disk is almost full"
+    keep_part(state, ending=False)
+    assert state.heartbeat.host.why_idle == "the disk is almost full"
+    (state.home.path / PAUSED).touch()
+    keep_part(state, ending=False)
+    assert state.heartbeat.host.why_idle == "paused (fleet resume)"
 
 
 def test_what_runs_spend_is_told_and_heard(state):
