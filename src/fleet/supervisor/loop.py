@@ -1,6 +1,5 @@
 """The loop: one thread, woken by the queue, by growing streams, by ending keepers, by signals."""
 
-import resource
 import selectors
 import time
 from collections.abc import Callable
@@ -35,6 +34,7 @@ from fleet.supervisor.finish_run import go_on_if_answered
 from fleet.supervisor.hosts.take_part import keep_part, make_heartbeat, take_part
 from fleet.supervisor.lander import Lander
 from fleet.supervisor.machine import disk_reserve
+from fleet.supervisor.machine.open_files import allow_files
 from fleet.supervisor.queue_io.fire_schedules import ScheduleClock
 from fleet.supervisor.queue_io.keep_leases import LeaseKeeper
 from fleet.supervisor.queue_io.plan_epics import close_left_epics
@@ -57,8 +57,6 @@ from fleet.watchdog.stall_rules import Patience
 OTHER_TASKS_EVERY, OTHER_TASKS = 60.0, 500
 #: How often settings are read, runs are checked and progress is published.
 TICK = 1.0
-#: Open files that the supervisor may need: enough for as many runs as can be configured.
-FILES = 4096
 
 
 class Timers(Struct):
@@ -209,7 +207,7 @@ class Supervisor:
                     self.state.travel.live.look()
             case TaskSettled(task_id, closed, blocked, verified, not_before):
                 self.claimer.want()
-                self._tell_hosts(task_id)
+                self.state.tell_hosts(task_id)
                 (self._blocked.add if blocked else self._blocked.discard)(task_id)
                 if verified or blocked:  # the work is brought home; or others wait for its files
                     self.lander.want()
@@ -222,17 +220,12 @@ class Supervisor:
             case LandingEnded(task_id, closed, asks):
                 self.claimer.want()
                 self.claimer.idle = False
-                self._tell_hosts(task_id)
+                self.state.tell_hosts(task_id)
                 (self._blocked.add if asks else self._blocked.discard)(task_id)
                 if closed and not self.shutdown.stops:
                     self.cleanup.after_run(task_id, closed=True)
             case AccountFreed():
                 wake_next(self.state, self.claimer.want)
-
-    def _tell_hosts(self, task_id: str) -> None:
-        """Other hosts are to know what became of a task."""
-        if self.state.travel is not None:
-            self.state.travel.note_later(task_id)
 
     def is_over(self) -> bool:
         shutdown, thread = self.shutdown, self.queue.thread
@@ -350,7 +343,7 @@ class Supervisor:
         return max(0.0, min(moments) - time.monotonic())
 
     def _open(self) -> None:
-        _allow_files()
+        allow_files()
         disk_reserve.set_aside(self.state.home)
         seals.begin(self.state.home.path)
         self.shutdown.listen(self.selector)
@@ -399,11 +392,3 @@ def supervise(
 
 def utc() -> datetime:
     return datetime.now(UTC)
-
-
-def _allow_files() -> None:
-    """Raise the limit of open files: each run takes one, and many systems begin with 256."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -106,6 +106,11 @@ class SupervisorState:
         living, me = self.assignments.living, self.queue.owner
         self.queue.travel = HostTravel(self.home, self.config, open_queue, living, me=me)
 
+    def tell_hosts(self, task_id: str) -> None:
+        """Other hosts are to know what became of a task."""
+        if self.travel is not None:
+            self.travel.note_later(task_id)
+
     def apply(self, config: Config) -> None:
         """Go by these settings from now on."""
         self.config = config

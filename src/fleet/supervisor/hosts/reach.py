@@ -31,9 +31,7 @@ class Reach:
         return True
 
     def miss(self, url: str) -> None:
-        """A repository did not answer: other hosts may reach it, and this host
-        tries again later.
-        """
+        """A repository did not answer: other hosts may reach it, and this host tries later."""
         self._missed[url] = time.monotonic() + _MISSED
 
     @property
