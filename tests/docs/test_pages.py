@@ -32,13 +32,35 @@ def test_every_promise_names_a_test_that_exists():
     assert sorted(named - defined) == []
 
 
-@pytest.mark.parametrize("page", ["how-it-works.md", "glossary.md"])
+@pytest.mark.parametrize("page", ["how-it-works.md", "where-to-look.md", "glossary.md"])
 def test_every_module_that_a_page_names_exists(page):
     """A newcomer who follows the map finds the room."""
     text = (DOCS / page).read_text(encoding="utf-8")
     paths = set(re.findall(r"`([\w/]+(?:\.py|\.sql|/))`", text))
     assert len(paths) > 10
     assert sorted(path for path in paths if not any((ROOT / "src/fleet").rglob(path))) == []
+
+
+@pytest.mark.parametrize("page", ["how-it-works.md", "where-to-look.md"])
+def test_every_function_that_the_map_names_is_in_its_module(page):
+    """The map leads to a line, not only to a file: "`claim` in `queue.sql`" is true."""
+    named = re.findall(r"`(\w+)` in `([\w/]+\.(?:py|sql))`", (DOCS / page).read_text("utf-8"))
+    assert len(named) > 10
+    assert [(name, path) for name, path in named if not defines(path, name)] == []
+
+
+def defines(path, name):
+    """The source file, below `src/fleet`, defines a function, class or statement of the name."""
+    text = (ROOT / "src/fleet" / path).read_text(encoding="utf-8")
+    return re.search(rf"^\s*(?:def|class|-- name:) {name}\b", text, re.MULTILINE) is not None
+
+
+def test_how_it_works_stays_two_pages():
+    """What is asked seldom goes to where-to-look.md; the first page is read as a whole."""
+    page = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
+    assert len(page.splitlines()) <= 180
+    rooms = page.partition("## Rooms")[2].partition("\n## ")[0]
+    assert [line for line in rooms.splitlines() if line.startswith("| ") and len(line) > 110] == []
 
 
 def missing(text):

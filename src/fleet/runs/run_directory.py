@@ -103,7 +103,7 @@ class RunSpec(Struct, frozen=True, kw_only=True):
 
 
 class Started(Struct, frozen=True, kw_only=True):
-    """The content of `started`: the agent's process exists, and the attempt counts."""
+    """The content of `started`: the agent's process exists. Without it the run never began."""
 
     keeper: ProcessId
     agent: ProcessId

@@ -24,7 +24,7 @@ _MOST_ARTIFACTS = 200
 _RUNS_BEFORE = 5
 
 
-def receipt_of(
+def build_receipt(
     ended: ExitedRun, outcome: Outcome, claim: AgentClaim, inspection: Inspection
 ) -> Receipt:
     """All that is known of the run, not yet judged."""

@@ -54,7 +54,7 @@ from fleet.schemas import (
 from fleet.schemas.decision import LEASE_LOST, Decision
 from fleet.schemas.outcome import leaves_claim
 from fleet.schemas.units import shown_span
-from fleet.settlement.build_receipt import receipt_of, seen_of
+from fleet.settlement.build_receipt import build_receipt, seen_of
 from fleet.settlement.refused_merge import land_tries, refused_landing
 from fleet.settlement.run_record import ExitedRun, RunRecord
 from fleet.settlement.settle_table import Facts, SpawnFailure, close_reason, decide, refused_by
@@ -208,7 +208,7 @@ def end_of(
     if attempts is not None:
         past = structs.replace(past, attempts=attempts)
     progress = started and fingerprint(run.task_dir / "artifacts") != record.spec.artifacts
-    receipt = receipt_of(ended, outcome, claim, found)
+    receipt = build_receipt(ended, outcome, claim, found)
     verdict = _judged(ended, outcome, receipt, found, config.plan_limit)
     judged = verdict or Verdict()
     resumed = bool(record.spec.resumes)
