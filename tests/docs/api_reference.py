@@ -90,12 +90,14 @@ def _fields(kind: type) -> list[tuple[str, str, str, bool]]:
     (node,) = ast.parse(source).body
     assert isinstance(node, ast.ClassDef)
     text = source.splitlines()
+    written_as = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
     for part in node.body:
         if not isinstance(part, ast.AnnAssign):
             continue
         about = _told_above(text, part.lineno - 1)
         typed = re.sub(r"\s+", " ", ast.unparse(part.annotation))
-        found.append((ast.unparse(part.target), typed, about, part.value is None))
+        name = written_as[ast.unparse(part.target)]
+        found.append((name, typed, about, part.value is None))
     return found
 
 

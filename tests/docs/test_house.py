@@ -74,7 +74,6 @@ RECORDS = {
     "Event": "one normalised line of any CLI's stream",
     "EventRule": "the keys of an [[event]] in a coder's TOML file",
     "FleetStatus": "fleet status --json",
-    "InProgress": "a row of fleet tasks --json",
     "KeyValues": "the keys of runtime.toml",
     "Landing": "landing.json",
     "PlanView": "fleet plan show --json",

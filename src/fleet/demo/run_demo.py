@@ -202,7 +202,7 @@ def is_over(rows: Sequence[DemoRow]) -> bool:
 def read_rows(fleet: Control, made: Mapping[str, DemoTask], now: datetime) -> list[DemoRow]:
     """One row for each task that was made, from the queue and the task directories."""
     tasks = {task.id: task for task in fleet.queue.find(Filter(include_closed=True))}
-    events = {each.id: each.events for each in in_progress(fleet)}
+    events = {each.id: each.progress.events for each in in_progress(fleet)}
     ids = {demo_task.key: task_id for task_id, demo_task in made.items()}
     rows: list[DemoRow] = []
     for task_id, demo_task in made.items():

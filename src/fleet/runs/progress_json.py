@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from fleet.files.json_record import JsonRecord
 from fleet.runs.run_directory import Run
+from fleet.schemas.budget import Spend, spend_of
 
 FILE = "progress.json"
 
@@ -21,6 +22,7 @@ class Progress(Struct, frozen=True, kw_only=True):
     context_peak: int = 0
     context_window: int = 0
     tokens: int = 0
+    #: The cost that the CLI told, and that by tokens and prices while the CLI tells none.
     cost_usd: float | None = None
     estimated_usd: float | None = None
     last_event_at: datetime | None = None
@@ -34,6 +36,11 @@ class Progress(Struct, frozen=True, kw_only=True):
     until: datetime | None = None
     #: Limits that are nearly used up, like `cost 82 %`.
     near: tuple[str, ...] = ()
+
+    @property
+    def spend(self) -> Spend:
+        """What the run used so far."""
+        return spend_of(tokens=self.tokens, reported=self.cost_usd, estimated=self.estimated_usd)
 
 
 _RECORD = JsonRecord(Progress)

@@ -8,6 +8,7 @@ from fleet.cli import terminal_text
 from fleet.cli.inspect.tasks_table import tasks_table
 from fleet.cli.terminal_text import ENDLESS, cells
 from fleet.control.tasks.in_progress import InProgress
+from fleet.runs.progress_json import Progress
 from tests.builders import NOW
 
 
@@ -17,17 +18,20 @@ def a_run(**fields):
         "title": "Fix the login page",
         "doing": "running",
         "cwd": "/srv/code/web",
-        "coder": "claude",
-        "model": "sonnet",
         "overrides": ("cwd",),
         "run": 1,
         "started_at": NOW - timedelta(minutes=62),
+    }
+    progress = {
+        "coder": "claude",
+        "model": "sonnet",
         "last_event_at": NOW - timedelta(seconds=8),
         "events": 214,
         "context_peak": 61_400,
         "context_window": 200_000,
     }
-    return InProgress(**whole | fields)
+    of_run = {name: fields.pop(name, told) for name, told in progress.items()}
+    return InProgress(**whole | fields, progress=Progress(**of_run))
 
 
 def test_of_a_clone_the_project_is_shown():

@@ -12,6 +12,7 @@ from fleet.control.compare.finish import find_entry
 from fleet.control.compare.results import EntryFacts, result_of, summaries
 from fleet.control.tasks.in_progress import InProgress
 from fleet.errors import BadInput
+from fleet.runs.progress_json import Progress
 from fleet.schemas import (
     Blocked,
     Closed,
@@ -178,9 +179,8 @@ def test_the_size_of_a_change_is_known_only_where_the_change_is():
 
 def test_a_run_that_goes_on_shows_what_it_used_so_far():
     """Not nought and unknown until its end."""
-    running = doing(
-        "running", started_at=NOW - timedelta(seconds=90), tokens=700, estimated_usd=0.25
-    )
+    used = Progress(coder="claude", model="", tokens=700, estimated_usd=0.25)
+    running = doing("running", started_at=NOW - timedelta(seconds=90), progress=used)
     first = receipt(cost=0.5, seconds=10.0)
     facts = EntryFacts(task=a_task(status="in_progress"), receipts=(first,), runs=2)
     result = result_of(structs.replace(facts, running=running, now=NOW))

@@ -136,11 +136,11 @@ def test_what_a_task_insists_on_is_shown_as_asked_and_the_rest_as_it_turned_out(
     told = Progress(coder="other", model="gpt-5-2026-01-01", events=3, context_peak=50)
     (run.path / FILE).write_bytes(msgspec.json.encode(told))
     (seen,) = in_progress(fleet)
-    assert (seen.coder, seen.model, seen.events) == ("codex", "gpt-5", 3)
+    assert (seen.progress.coder, seen.progress.model, seen.progress.events) == ("codex", "gpt-5", 3)
     assert seen.overrides == ("cwd", "coder", "model")
     task_json.write(fleet.home, lease.task.id, Settings(cwd="/"))
     (seen,) = in_progress(fleet)
-    assert (seen.coder, seen.model) == ("other", "gpt-5-2026-01-01")
+    assert (seen.progress.coder, seen.progress.model) == ("other", "gpt-5-2026-01-01")
 
 
 def test_a_broken_task_json_is_a_row_and_hides_no_other(fleet):
@@ -159,7 +159,7 @@ def test_a_damaged_progress_file_is_overlooked(fleet):
     run = a_run(fleet.home.task(lease.task.id), id=str(RunId.of(lease)))
     (run.path / FILE).write_bytes(b'{"coder": "cl')
     (seen,) = in_progress(fleet)
-    assert (seen.coder, seen.events) == ("claude", 0)
+    assert (seen.progress.coder, seen.progress.events) == ("claude", 0)
 
 
 def test_looking_makes_no_owner(fleet):

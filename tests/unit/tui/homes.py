@@ -29,8 +29,8 @@ def a_row(**fields) -> TaskRow:
 def a_running(**fields) -> TaskRow:
     run = RunNow(
         number=2, doing="running", started_at=NOW - 12 * MINUTE, last_event_at=NOW,
-        last_step="Bash: pytest -q tests/test_login.py", context_used=61_400, context_peak=90_000,
-        context_size=200_000, events=214, tool_calls=31,
+        last_step="Bash: pytest -q tests/test_login.py", context_tokens=61_400, context_peak=90_000,
+        context_window=200_000, events=214, tool_calls=31,
         spent=Spend(runs=1, tokens=80_000, usd=0.41),
     )  # fmt: skip
     whole = {"group": "running", "status": "in_progress", "run": run} | fields

@@ -45,7 +45,8 @@ def _help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if tasks:
         click.echo("\nRunning tasks:")
     for task in tasks:
-        what = f"[{one_line(task.coder)}/{one_line(task.model) or '-'}]"
+        run = task.progress
+        what = f"[{one_line(run.coder)}/{one_line(run.model) or '-'}]"
         click.echo(f"  {task.id}  {one_line(task.title)}  {what}")
     ctx.exit()
 

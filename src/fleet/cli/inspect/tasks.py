@@ -38,7 +38,7 @@ def tasks(line: Parsed) -> int:
     if line.switch("json"):
         from fleet.cli.json_output import pretty
 
-        print(pretty([_shape(task) for task in found[:limit]]))
+        print(pretty([row_shape(task) for task in found[:limit]]))
         return 0
     from fleet.control.view.why_not_now import hindrances
 
@@ -84,10 +84,13 @@ def _view(found: Sequence[InProgress], limit: int) -> list[str]:
     return lines
 
 
-def _shape(task: InProgress) -> dict[str, object]:
+def row_shape(task: InProgress) -> dict[str, object]:
+    """The row and its run as one flat object."""
     from msgspec import structs
 
-    return {**structs.asdict(task), "context_percent": task.context_percent}
+    row, run = structs.asdict(task), structs.asdict(task.progress)
+    del row["progress"], run["doing"], run["why"], run["until"]
+    return {**row, **run, "context_percent": task.context_percent}
 
 
 def _watch(fleet: Control, limit: int, *, whole: bool) -> None:

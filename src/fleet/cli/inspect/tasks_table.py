@@ -79,9 +79,9 @@ def _figures(
         "ID": painted(task.id, "cyan"),
         "Started": moment(task.started_at, now) if task.started_at else painted("-", "dim"),
         "Elapsed": _since(task.started_at, now),
-        "Idle": _since(task.last_event_at, now),
+        "Idle": _since(task.progress.last_event_at, now),
         "Context": _context(task, with_tokens="Events" in names),
-        "Events": str(task.events),
+        "Events": str(task.progress.events),
         "Coder": _coder(task),
         "Model": _model(task, ENDLESS if endless else _MOST_MODEL),
     }
@@ -105,18 +105,18 @@ def _context(task: InProgress, *, with_tokens: bool) -> str:
     if percent is None:
         return painted("-", "dim")
     style = "red" if percent >= 80 else "yellow" if percent >= 50 else "green"
-    tokens = f"{count(task.context_peak)} " if with_tokens else ""
+    tokens = f"{count(task.progress.context_peak)} " if with_tokens else ""
     return painted(f"{tokens}{percent:>2}%", style)
 
 
 def _coder(task: InProgress) -> str:
-    return painted(one_line(task.coder), _weight(task, "coder"))
+    return painted(one_line(task.progress.coder), _weight(task, "coder"))
 
 
 def _model(task: InProgress, width: int) -> str:
-    if not task.model:
+    if not task.progress.model:
         return painted("-", "dim")  # the coder leaves the choice to its CLI
-    return painted(cut(one_line(task.model), width), _weight(task, "model"))
+    return painted(cut(one_line(task.progress.model), width), _weight(task, "model"))
 
 
 def _weight(task: InProgress, name: str) -> str:

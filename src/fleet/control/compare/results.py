@@ -20,7 +20,7 @@ from fleet.runs import receipt_json
 from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import all_runs
 from fleet.schemas import Closed, NeedsHuman, Receipt, Stopped, Task, Usage
-from fleet.schemas.budget import Spend, spend_of
+from fleet.schemas.budget import Spend
 from fleet.schemas.comparison import Comparison, Entry, EntryStanding, Result
 
 _NO_RUNS: Mapping[str, InProgress] = MappingProxyType({})
@@ -119,9 +119,7 @@ def result_of(facts: EntryFacts) -> Result:
     receipts, so_far, lasted = facts.receipts, facts.running, facts.seconds_so_far
     spent = sum((receipt.spend for receipt in receipts), Spend())
     if so_far is not None and lasted is not None:
-        spent += spend_of(
-            tokens=so_far.tokens, reported=so_far.cost_usd, estimated=so_far.estimated_usd
-        )
+        spent += so_far.progress.spend
     known = [receipt.seconds for receipt in receipts if receipt.seconds is not None]
     counted = [receipt for receipt in receipts if receipt.usage.total and not receipt.partial]
     # Nothing is known of a run without a receipt, unless the run goes on.
@@ -134,7 +132,7 @@ def result_of(facts: EntryFacts) -> Result:
         untimed=len(receipts) - len(known) + silent,
         usage=sum((receipt.usage for receipt in receipts), Usage()),
         uncounted=len(receipts) - len(counted) + silent,
-        tokens_so_far=so_far.tokens if so_far is not None and lasted is not None else 0,
+        tokens_so_far=so_far.progress.tokens if so_far is not None and lasted is not None else 0,
         cost_usd=spent.usd,
         estimated_usd=spent.estimated_usd,
         unpriced=spent.unpriced + silent,

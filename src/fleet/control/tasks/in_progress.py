@@ -59,6 +59,9 @@ _ENDING = {
     "Finished": "it is done, and has not left",
 }
 
+#: Of a task whose run nothing is known of.
+NO_PROGRESS = Progress(coder="", model="", rung="")
+
 
 class InProgress(Struct, frozen=True, kw_only=True):
     """One task in progress, ready to be shown."""
@@ -68,18 +71,12 @@ class InProgress(Struct, frozen=True, kw_only=True):
     doing: Doing
     #: Why the task does not plainly run, or what is unusual while it runs; empty if all is well.
     reason: str = ""
-    #: The rung of the stall rules that the run is on, while it runs.
-    rung: str = ""
-    #: Limits that are nearly used up, like `cost 82 %`.
-    near: tuple[str, ...] = ()
     #: Tasks that work in the same directory right now.
     shares_with: tuple[str, ...] = ()
     #: Where the agent works.
     cwd: str = ""
     #: The directory that the task is about, if the agent works in a clone of it; otherwise empty.
     project: str = ""
-    coder: str = ""
-    model: str = ""
     #: The login or key that the run uses; empty: it has none yet.
     account: str = ""
     #: Which of cwd, coder and model the task itself asked for.
@@ -88,18 +85,8 @@ class InProgress(Struct, frozen=True, kw_only=True):
     host: str = ""
     run: int | None = None
     started_at: datetime | None = None
-    last_event_at: datetime | None = None
-    #: What the agent did last, on one line.
-    last_step: str = ""
-    events: int = 0
-    tool_calls: int = 0
-    context_tokens: int = 0
-    context_peak: int = 0
-    context_window: int = 0
-    tokens: int = 0
-    cost_usd: float | None = None
-    #: What the run cost so far by tokens, while the CLI tells no cost.
-    estimated_usd: float | None = None
+    #: How far the run is, with the coder and model that the task runs with or would run with.
+    progress: Progress = NO_PROGRESS
 
     @property
     def lives(self) -> bool:
@@ -109,9 +96,8 @@ class InProgress(Struct, frozen=True, kw_only=True):
     @property
     def context_percent(self) -> int | None:
         """How full the context was at the fullest moment; None if that is not known."""
-        if not self.context_peak or not self.context_window:
-            return None
-        return round(100 * self.context_peak / self.context_window)
+        peak, window = self.progress.context_peak, self.progress.context_window
+        return round(100 * peak / window) if peak and window else None
 
 
 class RunOnDisk(Struct, frozen=True, kw_only=True):
@@ -258,26 +244,19 @@ def _shown(task: Task, place: Place, seen: RunOnDisk) -> InProgress:
         title=task.title,
         doing=doing,
         reason=reason,
-        rung=known.rung if doing == "running" else "",
-        near=known.near,
         cwd=cwd,
         project=place.cwd if cwd != place.cwd else "",
-        coder=place.coder if place.own_coder else known.coder,
-        model=place.model if place.own_model else known.model,
         account=spec.account if spec else "",
         overrides=place.overrides,
         run=run.number if run else None,
         started_at=started.at if started else None,
-        last_event_at=_last_sign(run, known, started) if run else None,
-        last_step=known.last_step,
-        events=known.events,
-        tool_calls=known.tool_calls,
-        context_tokens=known.context_tokens,
-        context_peak=known.context_peak,
-        context_window=known.context_window,
-        tokens=known.tokens,
-        cost_usd=known.cost_usd,
-        estimated_usd=known.estimated_usd,
+        progress=structs.replace(
+            known,
+            coder=place.coder if place.own_coder else known.coder,
+            model=place.model if place.own_model else known.model,
+            rung=known.rung if doing == "running" else "",
+            last_event_at=_last_sign(run, known, started) if run else None,
+        ),
     )
 
 
@@ -291,24 +270,11 @@ def _shown_elsewhere(task: Task, away: RunsElsewhere) -> InProgress:
         title=task.title,
         doing="elsewhere",
         reason=f"on host {name}" + (f"; {unusual}" if unusual else ""),
-        rung=known.rung,
-        near=known.near,
-        coder=known.coder,
-        model=known.model,
         account=run.account if run is not None else "",
         host=name,
         run=run.run if run is not None else None,
         started_at=run.started_at if run is not None else None,
-        last_event_at=known.last_event_at,
-        last_step=known.last_step,
-        events=known.events,
-        tool_calls=known.tool_calls,
-        context_tokens=known.context_tokens,
-        context_peak=known.context_peak,
-        context_window=known.context_window,
-        tokens=known.tokens,
-        cost_usd=known.cost_usd,
-        estimated_usd=known.estimated_usd,
+        progress=known,
     )
 
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from fleet.control.tasks.in_progress import Doing
 from fleet.control.view.why_not_now import WayOn
@@ -26,9 +26,9 @@ class RunNow(Struct, frozen=True, kw_only=True):
     #: What the agent did last, on one line; empty: nothing yet.
     last_step: str = ""
     #: Tokens in the agent's context now, at the fullest moment, and how many fit; 0: not known.
-    context_used: int = 0
+    context_tokens: int = field(default=0, name="context_used")
     context_peak: int = 0
-    context_size: int = 0
+    context_window: int = field(default=0, name="context_size")
     events: int = 0
     tool_calls: int = 0
     #: What the run itself used so far.

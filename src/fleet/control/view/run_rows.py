@@ -8,9 +8,9 @@ from fleet.control.tasks.in_progress import InProgress, unusual_words
 from fleet.control.view.now import RunNow, TaskRow
 from fleet.control.view.why_not_now import WayOn
 from fleet.runs import progress_json
+from fleet.runs.progress_json import Progress
 from fleet.runs.run_directory import Run
 from fleet.schemas import Spend
-from fleet.schemas.budget import spend_of
 
 
 def running_row(row: TaskRow, seen: InProgress, over: int) -> TaskRow:
@@ -19,29 +19,15 @@ def running_row(row: TaskRow, seen: InProgress, over: int) -> TaskRow:
         return row
     run = None
     if seen.run is not None:
-        spent = spend_of(tokens=seen.tokens, reported=seen.cost_usd, estimated=seen.estimated_usd)
-        run = RunNow(
-            number=seen.run,
-            doing=seen.doing,
-            started_at=seen.started_at,
-            last_event_at=seen.last_event_at,
-            last_step=seen.last_step,
-            context_used=seen.context_tokens,
-            context_peak=seen.context_peak,
-            context_size=seen.context_window,
-            events=seen.events,
-            tool_calls=seen.tool_calls,
-            spent=spent,
-            rung=seen.rung,
-            near=seen.near,
-        )
+        begun = RunNow(number=seen.run, doing=seen.doing, started_at=seen.started_at)
+        run = _advanced(begun, seen.progress)
     stands = seen.doing in ("waiting", "held")
     return structs.replace(
         row,
         group="waiting" if stands else "running",
         directory=seen.cwd,
-        coder=seen.coder,
-        model=seen.model,
+        coder=seen.progress.coder,
+        model=seen.progress.model,
         account=seen.account or row.account,
         since=seen.started_at or row.since,
         reason=seen.reason,
@@ -63,23 +49,8 @@ def advanced_row(row: TaskRow, run: Run) -> TaskRow | None:
     progress = progress_json.read(run)
     if progress is None or progress.doing or run.number != now.number:
         return None
-    spent = spend_of(
-        tokens=progress.tokens, reported=progress.cost_usd, estimated=progress.estimated_usd
-    )
-    before = now.spent
-    fresh = structs.replace(
-        now,
-        last_event_at=progress.last_event_at or now.last_event_at,
-        last_step=progress.last_step,
-        context_used=progress.context_tokens,
-        context_peak=progress.context_peak,
-        context_size=progress.context_window,
-        events=progress.events,
-        tool_calls=progress.tool_calls,
-        spent=spent,
-        rung=progress.rung,
-        near=progress.near,
-    )
+    fresh = _advanced(now, progress)
+    before, spent = now.spent, fresh.spent
     whole = Spend(
         runs=row.spent.runs,
         tokens=row.spent.tokens - before.tokens + spent.tokens,
@@ -88,6 +59,22 @@ def advanced_row(row: TaskRow, run: Run) -> TaskRow | None:
         unpriced=row.spent.unpriced - before.unpriced + spent.unpriced,
     )
     return structs.replace(row, run=fresh, spent=whole, reason=unusual_words(progress))
+
+
+def _advanced(run: RunNow, progress: Progress) -> RunNow:
+    return structs.replace(
+        run,
+        last_event_at=progress.last_event_at or run.last_event_at,
+        last_step=progress.last_step,
+        context_tokens=progress.context_tokens,
+        context_peak=progress.context_peak,
+        context_window=progress.context_window,
+        events=progress.events,
+        tool_calls=progress.tool_calls,
+        spent=progress.spend,
+        rung=progress.rung,
+        near=progress.near,
+    )
 
 
 def _way_on(seen: InProgress) -> WayOn | None:

@@ -176,9 +176,9 @@ def _running(row: TaskRow, width: int) -> SpanLine:
 def context_percent(row: TaskRow) -> int | None:
     """How full the agent's context is; None if that is not known."""
     run = row.run
-    if run is None or not run.context_size:
+    if run is None or not run.context_window:
         return None
-    return round(100 * (run.context_used or run.context_peak) / run.context_size)
+    return round(100 * (run.context_tokens or run.context_peak) / run.context_window)
 
 
 def fullness(percent: float) -> str:

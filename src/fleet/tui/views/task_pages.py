@@ -95,8 +95,8 @@ def _run_now(row: TaskRow, at: datetime, width: int) -> Iterator[SpanLine]:
         yield from fact("last step", f"{run.last_step} ({duration(quiet)} ago)", width)
     if (percent := context_percent(row)) is not None:
         gauge = bar(percent / 100, _GAUGE)
-        used = count(run.context_used or run.context_peak)
-        words = f" {percent}% of {count(run.context_size)} ({used})"
+        used = count(run.context_tokens or run.context_peak)
+        words = f" {percent}% of {count(run.context_window)} ({used})"
         yield ((column("context", 12), "dim"), (gauge, fullness(percent)), (words, ""))
     took = duration((at - run.started_at).total_seconds()) if run.started_at else "?"
     parts = [took, f"{run.events} events", f"{run.tool_calls} tool calls", run.spent.words()]
