@@ -18,7 +18,7 @@ from fleet.evidence.shared_tree import deeds, own_changes
 from fleet.evidence.verify_commands import CHECKOUT_SETUP, FOLDER, check_all
 from fleet.evidence.verify_place import VerifyCase, VerifyPlace, verify_place
 from fleet.git.checkout.verify_leavings import put_leavings_aside
-from fleet.git.clone.clone_objects import objects_of_clone
+from fleet.git.clone.source_facts import objects_of_clone
 from fleet.git.clone.task_work import task_refs
 from fleet.git.land.sent_back.merge_facts import merge_facts
 from fleet.git.run_baseline import base_now, changes_since

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from fleet.git.git_command import Git
 from fleet.git.own.own_repository import known_repository
+from fleet.git.refs import tree_of
 from fleet.git.run_baseline import repository_of
 from fleet.home import clone_record
 from fleet.runs.run_directory import Run
@@ -43,7 +44,7 @@ def landing_work(
     # Where files are pinned, the commands ran on the tree with the pinned ones.
     tree = (checks[0].tree if checks else "") or changes.tree
     git = Git(known_repository(home.path, repo), time.monotonic() + _LIMIT)
-    if git.line("rev-parse", "--verify", f"{record.commit}^{{tree}}") == tree:
+    if tree_of(git, record.commit) == tree:
         return None
     return LandingWork(
         repository=record.repository,

@@ -16,7 +16,7 @@ from fleet.errors import Refused
 from fleet.git import repository, tree_snapshot
 from fleet.git.commit_words import author_in, commit_tree
 from fleet.git.git_command import Git, GitFailed
-from fleet.git.own.kept_objects import give_objects
+from fleet.git.own.copied_objects import give_objects
 from fleet.git.own.own_repository import own_repository
 from fleet.git.own.project_refs import move_branch, refs_of
 from fleet.git.refs import Refs, is_ancestor, read_refs

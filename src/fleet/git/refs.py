@@ -104,6 +104,17 @@ def is_ancestor(git: Git, commit: str, other: str) -> bool:
     return True
 
 
+def merge_base(git: Git, ours: str, theirs: str) -> str:
+    """A commit that two have in common; empty if there is none. Raises GitFailed."""
+    related, found = git.judge("merge-base", ours, theirs)
+    return found.decode().strip() if related else ""
+
+
+def tree_of(git: Git, commit: str) -> str:
+    """The tree of a commit. Raises GitFailed."""
+    return git.line("rev-parse", "--verify", f"{commit}^{{tree}}")
+
+
 def groups_of(refs: Mapping[str, str]) -> frozenset[str]:
     """The groups, like `refs/tags/*`, to be kept as a digest; none unless there are many refs."""
     names = [name for name in refs if not name.startswith(_HEADS)]

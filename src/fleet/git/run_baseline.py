@@ -16,8 +16,8 @@ from msgspec import structs
 from fleet.git import repository, tree_snapshot
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.own import left_out
+from fleet.git.own.copied_objects import keep_objects
 from fleet.git.own.hidden_files import hidden_directories, time_line
-from fleet.git.own.kept_objects import keep_objects
 from fleet.git.own.own_repository import known_repository, own_repository
 from fleet.git.own.project_refs import refs_of, write_refs
 from fleet.git.refs import (
@@ -30,6 +30,7 @@ from fleet.git.refs import (
     condense,
     groups_of,
     read_refs,
+    tree_of,
 )
 from fleet.git.repository import Repository, shown
 from fleet.git.tree_difference import (
@@ -185,7 +186,7 @@ def changes_since(base: Base, run: Run, *, stored: bool = False) -> Changes:
         if stored:
             after = f"{ref_of(_key_of(run))}{AFTER}"
             found_then = commit_of(git, after) or base.snapshot  # no ref: nothing had changed
-            tree = TreeSnapshot(id=git.line("rev-parse", f"{found_then}^{{tree}}"))
+            tree = TreeSnapshot(id=tree_of(git, found_then))
         found = structs.replace(found, hidden=tuple(map(shown, hidden)))
         keep_objects(git, tree.id, base.head)
         return _compared(git, found, tree, known, run)
@@ -196,7 +197,7 @@ def changes_since(base: Base, run: Run, *, stored: bool = False) -> Changes:
 def _compared(
     git: Git, found: Changes, tree: TreeSnapshot, known: dict[str, str], run: Run
 ) -> Changes:
-    before = git.line("rev-parse", "--verify", f"{found.base}^{{tree}}")
+    before = tree_of(git, found.base)
     listed = list(file_changes(git, before, tree.id)) if before != tree.id else []
     if any(each.kind != "added" and not each.added for each in listed):
         lost = count_lost_files(git, before, tree.id)
@@ -248,7 +249,7 @@ def _tree_now(
     kept = run.task_dir / INDEX
     home = _of_fleet(repo, run.home.path)
     with tree_snapshot.opened(own, repo, until, kept) as (git, index):
-        before = git.line("rev-parse", "--verify", f"{base.snapshot}^{{tree}}")
+        before = tree_of(git, base.snapshot)
         if not _is_of(git, index, before):
             # The index is of another run: git reads every file instead, with the same result.
             index.unlink(missing_ok=True)

@@ -53,6 +53,14 @@ def count_lost_files(git: Git, before: str, after: str) -> LostFiles:
     return LostFiles(tracked=tracked, files=len(gone), size=size)
 
 
+def changed_names(git: Git, *between: str) -> list[bytes]:
+    """The files that differ between two trees or commits; with `--merge-base` before them, from
+    what they have in common on. Raises GitFailed.
+    """
+    names = git.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", *between)
+    return [name for name in names.split(b"\0") if name]
+
+
 def file_changes(git: Git, before: str, after: str) -> Iterator[FileChange]:
     """Every file that differs, with the number of added and removed lines."""
     ask = ("diff-tree", "-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv")

@@ -6,7 +6,6 @@ where the settings say so by then, or where the work touches what is protected.
 
 import os
 import time
-from contextlib import suppress
 from datetime import datetime
 
 from msgspec import structs
@@ -19,11 +18,12 @@ from fleet.git.clone import clone_place
 from fleet.git.clone.collect_work import opened_work
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.clone.task_work import task_refs
-from fleet.git.git_command import Git, GitFailed
+from fleet.git.git_command import Git
 from fleet.git.land.candidate import candidate
 from fleet.git.path_patterns import PathPatterns
-from fleet.git.refs import commit_of
+from fleet.git.refs import commit_of, merge_base, tree_of
 from fleet.git.repository import shown
+from fleet.git.tree_difference import changed_names
 from fleet.home import Home, clone_record, landing_json
 from fleet.home.landing_json import Landing
 from fleet.landing.waiting_work import WaitingWork
@@ -124,7 +124,7 @@ def _candidate(home: Home, work: WaitingWork) -> tuple[str, tuple[str, ...]]:
 def _kept(refs: TaskRefs, work: WaitingWork) -> str:
     """The candidate of a task whose clone is gone, if the project has that commit."""
     tip = commit_of(refs.git, refs.tip_ref)
-    if tip and refs.git.line("rev-parse", f"{tip}^{{tree}}") == work.landing.tree:
+    if tip and tree_of(refs.git, tip) == work.landing.tree:
         return tip
     raise FleetError(f"its clone is gone, and {refs.branch} does not hold what was verified")
 
@@ -137,12 +137,8 @@ def _protected(git: Git, project: Git, work: WaitingWork, commit: str) -> tuple[
     if not work.rules.protect:
         return ()
     tip = commit_of(project, f"refs/heads/{landing.into}")
-    since = landing.base
-    if tip:
-        with suppress(GitFailed):  # no history in common
-            since = git.line("merge-base", tip, commit)
-    names = git.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", since, landing.tree)
+    since = (merge_base(git, tip, commit) if tip else "") or landing.base
     inside = os.path.relpath(plan.project, os.path.realpath(landing.repository))
     patterns = PathPatterns(work.rules.protect, inside)
-    paths = [shown(name) for name in names.split(b"\0") if name]
+    paths = map(shown, changed_names(git, since, landing.tree))
     return tuple(path for path in paths if patterns.match(path))

@@ -17,6 +17,7 @@ from fleet.git.land.landed_proof import prove_landed
 from fleet.git.land.target import read_target
 from fleet.git.refs import commit_of, is_ancestor
 from fleet.git.run_baseline import ref_of
+from fleet.git.tree_difference import changed_names
 from fleet.home import Home, clone_record
 from fleet.home.landing_json import Landing
 
@@ -61,8 +62,7 @@ def _keep_rest(work: ClonedWork, landing: Landing, task_id: str) -> list[str]:
     """Bring what the clone holds beside the verified tree to the task's branch, which stays. Where
     the candidate was made of it, as with pinned files that its agent changed, nothing is to do.
     """
-    ask = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", landing.tree, work.tree)
-    count = work.git.ask(*ask).count(b"\0")
+    count = len(changed_names(work.git, landing.tree, work.tree))
     title = f"Not as it was verified: {landing.title}"
     commit = work.committed(message_of(title, task_id))
     if is_ancestor(work.git, commit, landing.commit):

@@ -12,8 +12,9 @@ from fleet.git import repository
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.own.own_repository import own_repository
 from fleet.git.own.project_refs import refs_of
-from fleet.git.refs import BRANCHES, OURS, commit_of, is_ancestor
+from fleet.git.refs import BRANCHES, OURS, commit_of, is_ancestor, merge_base, tree_of
 from fleet.git.repository import shown
+from fleet.git.tree_difference import changed_names
 from fleet.home import Home
 
 _HEADS = "refs/heads/"
@@ -48,18 +49,16 @@ class ProjectGit:
         """
         line = self.line_of(into) if into else ""
         try:
-            start = self._git.line("merge-base", line, commit) if line else base
+            start = merge_base(self._git, line, commit) if line else base
             if not start or not commit_of(self._git, f"{start}^{{commit}}"):
                 return None
-            ask = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff")
-            names = self._git.ask(*ask, start, commit).split(b"\0")
+            return list(map(shown, changed_names(self._git, start, commit)))
         except GitFailed:
             return None
-        return [shown(name) for name in names if name]
 
     def tree_of(self, commit: str) -> str:
         """The tree of a commit. Raises GitFailed."""
-        return self._git.line("rev-parse", "--verify", f"{commit}^{{tree}}")
+        return tree_of(self._git, commit)
 
     def lines_ahead(self) -> list[tuple[str, int]]:
         """The branches that stand behind their lines, each with the number of commits."""

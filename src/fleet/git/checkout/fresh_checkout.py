@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from fleet.git.git_command import Git
+from fleet.git.own.fresh_git_dir import write_alternates, write_git_dir
 from fleet.git.repository import Repository
 from fleet.schemas import Base
 
@@ -23,10 +24,7 @@ _MADE = ".made"
 FILES, INDEX = ".files", ".index"
 #: How much is copied of files that git does not store.
 _MOST_BYTES = 1 << 30
-_CONFIG = (
-    "[core]\n\trepositoryFormatVersion = {version}\n\tbare = false\n\tlogAllRefUpdates = true\n"
-)
-_SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
+_CONFIG = "[core]\n\tlogAllRefUpdates = true\n"
 _BRANCH = "refs/heads/main"
 #: Where there are many files, one process of git for each core writes them.
 ALL_CORES = {"checkout.workers": "0"}
@@ -66,11 +64,8 @@ def make_checkout(git: Git, tree: str, place: Path, now: Base) -> None:
 def make_git_dir(git: Git, tree: str, place: Path, now: Base) -> None:
     """Make the `.git` of a checkout, without an index."""
     inside = place / ".git"
-    for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
-        (inside / folder).mkdir(mode=0o700, parents=True)
-    long = len(tree) > 40
-    (inside / "config").write_text(_CONFIG.format(version=int(long)) + (_SHA256 if long else ""))
-    (inside / "objects/info/alternates").write_text(f"{git.repo.git_dir}/objects\n")
+    write_git_dir(inside, sha256=len(tree) > 40, bare=False, config=_CONFIG)
+    write_alternates(inside, [f"{git.repo.git_dir}/objects"])
     detached = now.head and not now.branch
     head = now.head if detached else f"ref: {now.branch or _BRANCH}"
     (inside / "HEAD").write_bytes(os.fsencode(f"{head}\n"))

@@ -30,6 +30,7 @@ from fleet.git.checkout.fresh_checkout import (
 )
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.repository import Repository
+from fleet.git.tree_difference import changed_names
 from fleet.schemas import Base
 
 _CHECKOUT = "checkout"
@@ -126,8 +127,7 @@ def _differing(git: Git, before: str, after: str) -> set[str] | None:
     """The files that differ between two trees; None: files that are the same may have to be written
     in another way. Raises GitFailed.
     """
-    names = git.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after)
-    found = {os.fsdecode(name) for name in names.split(b"\0") if name}
+    found = set(map(os.fsdecode, changed_names(git, before, after)))
     return None if any(name.rpartition("/")[2] == _ATTRIBUTES for name in found) else found
 
 

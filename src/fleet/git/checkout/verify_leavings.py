@@ -15,6 +15,7 @@ from fleet.git import tree_snapshot
 from fleet.git.git_command import Git
 from fleet.git.own.own_repository import known_repository
 from fleet.git.run_baseline import INDEX, repository_of
+from fleet.git.tree_difference import changed_names
 from fleet.runs.run_directory import Run
 from fleet.schemas import Base
 
@@ -37,8 +38,7 @@ def put_leavings_aside(run: Run, base: Base | None, tree: str) -> int:
     own, until = known_repository(home.path, repo), time.monotonic() + _LIMIT
     with tree_snapshot.opened(own, repo, until, run.task_dir / INDEX) as (git, index):
         now = tree_snapshot.take_snapshot(git, committed=tree).id
-        names = git.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", tree, now)
-        changed = [os.fsdecode(name) for name in names.split(b"\0") if name]
+        changed = list(map(os.fsdecode, changed_names(git, tree, now)))
         if changed:
             _move_away(Path(clone), changed, _place(Path(repo.git_dir), run.number))
             _restore(git, tree, changed, index)

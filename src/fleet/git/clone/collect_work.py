@@ -16,15 +16,15 @@ from msgspec import Struct
 
 from fleet.git import tree_snapshot
 from fleet.git.clone import agent_git_dir, clone_place
-from fleet.git.clone.scratch_git_dir import git_in, scratch_git_dir, write_alternates
 from fleet.git.clone.source_facts import SourceFacts, facts_of
 from fleet.git.clone.task_refs import RefMove, TaskRefs, why_not_moved
 from fleet.git.commit_words import FLEET, author_in, commit_tree
 from fleet.git.git_command import Git, GitFailed
-from fleet.git.own.copy_commits import copy_commits
+from fleet.git.own.copied_objects import copy_commits
+from fleet.git.own.fresh_git_dir import git_in, scratch_git_dir, write_alternates
 from fleet.git.own.ignore_rules import ignore_rules
 from fleet.git.own.own_repository import known_repository
-from fleet.git.refs import commit_of, is_ancestor
+from fleet.git.refs import commit_of, is_ancestor, tree_of
 from fleet.git.repository import Repository, shown
 from fleet.git.run_baseline import INDEX
 from fleet.git.tree_snapshot import TreeSnapshot
@@ -156,7 +156,7 @@ class ClonedWork:
 
     def committed(self, message: str) -> str:
         """The commit with all the work: HEAD, or a commit on top with what was not committed."""
-        if not self.tree or self.tree == self.git.line("rev-parse", f"{self.head}^{{tree}}"):
+        if not self.tree or self.tree == tree_of(self.git, self.head):
             return self.head
         return commit_tree(
             self.git, self.tree, self.head, message=message, author=author_in(self._facts.repo)

@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 from fleet.files.lenient_read import read
-from fleet.git.clone.new_git_dir import make_git_dir
+from fleet.git.clone.source_facts import make_git_dir
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.git_command import Git
 

@@ -16,10 +16,10 @@ from fleet.git import repository
 from fleet.git.clone import clone_place
 from fleet.git.clone.agent_git_dir import is_git_dir
 from fleet.git.clone.convert_worktree import convert_worktree, linked_admin
-from fleet.git.clone.new_git_dir import make_git_dir
-from fleet.git.clone.scratch_git_dir import git_in
+from fleet.git.clone.source_facts import make_git_dir
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.git_command import Git, GitFailed
+from fleet.git.own.fresh_git_dir import git_in
 from fleet.git.refs import commit_of
 from fleet.git.repository import Repository
 from fleet.home import Home

@@ -1,20 +1,28 @@
-"""What a clone takes over of the project's repository: refs, author, plain remotes.
+"""What a clone takes over of the project's repository: refs, author, plain remotes; and the git
+directory that is made of these.
 
-Settings that make git run something are not taken over: hooks, filters, drivers, helpers, and
-remotes that name a program.
+The objects of the project are shared, and only read. Branches, tags and remote branches are copies:
+what an agent does to them changes nothing in the project. Settings that make git run something are
+not taken over: hooks, filters, drivers, helpers, and remotes that name a program.
 """
 
 import os
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from msgspec import Struct
 
+from fleet.errors import FleetError
+from fleet.git import repository
 from fleet.git.git_command import Git
+from fleet.git.own.fresh_git_dir import write_alternates, write_git_dir
+from fleet.git.own.own_repository import object_stores
 from fleet.git.refs import OURS
 from fleet.git.repository import Repository, read_bounded
 from fleet.git.user_settings import settings_of
+from fleet.home import Home, clone_record
 
 #: Settings that say how files are written and compared, and run nothing.
 PLAIN = ("autocrlf", "eol", "filemode", "ignorecase", "precomposeunicode", "symlinks")
@@ -49,6 +57,32 @@ def facts_of(repo: Repository) -> SourceFacts:
         exclude=read_bounded(f"{repo.common_dir}/info/exclude") or b"",
         config=clone_config(settings, repo),
     )
+
+
+def make_git_dir(place: Path, git: Git, branch: str, commit: str) -> None:
+    """Make a git directory for a clone of git's repository, with `branch` at `commit`."""
+    facts = facts_of(git.repo)
+    write_git_dir(place, sha256=facts.sha256, bare=False, config=facts.config)
+    write_alternates(place, [facts.objects])
+    (place / "packed-refs").write_bytes(packed_refs(git, {branch: commit}))
+    (place / "info/exclude").write_bytes(facts.exclude)
+    if facts.shallow is not None:
+        (place / "shallow").write_bytes(facts.shallow)
+    (place / "HEAD").write_text(f"ref: {branch}\n", encoding="utf-8")
+
+
+def objects_of_clone(home: Home, task_id: str) -> list[str]:
+    """The directories of objects that have to be readable for git to work in a task's clone;
+    nothing for a task without one.
+
+    The project is asked, and not the clone, whose agent may write what it borrows from.
+    """
+    try:
+        record = clone_record.read(home, task_id)
+        repo = repository.find(record.repository) if record is not None else None
+        return object_stores(repo) if repo is not None and home.clone(task_id).is_dir() else []
+    except FleetError:
+        return []
 
 
 def packed_refs(git: Git, own: Mapping[str, str]) -> bytes:

@@ -19,7 +19,7 @@ from fleet.git.clone.collect_work import ClonedWork, kept_index, opened_work
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.commit_words import message_of
 from fleet.git.git_command import Git
-from fleet.git.refs import commit_of, is_ancestor
+from fleet.git.refs import commit_of, is_ancestor, tree_of
 from fleet.git.run_baseline import kept_ref
 from fleet.git.tree_difference import MOST_DIFF, file_changes
 from fleet.home import Home, clone_record
@@ -49,7 +49,7 @@ class TaskWork:
         self._home, self._refs, self._cloned = home, refs, cloned
         self._git: Git = cloned.git if cloned is not None else refs.git
         self._commit = commit
-        self._tree = cloned.tree if cloned is not None else _tree_of(self._git, commit)
+        self._tree = cloned.tree if cloned is not None else tree_of(self._git, commit)
         #: What the clone holds that no commit can; empty if nothing.
         self.beyond = cloned.beyond if cloned is not None else ""
 
@@ -69,7 +69,7 @@ class TaskWork:
 
     def changes(self, since: str) -> list[FileChange]:
         """The files that differ from the commit `since`."""
-        return list(file_changes(self._git, _tree_of(self._git, since), self._tree))
+        return list(file_changes(self._git, tree_of(self._git, since), self._tree))
 
     def patch(self, since: str) -> bytes:
         """The diff from the commit `since`, cut at MOST_DIFF."""
@@ -208,7 +208,3 @@ def _locked(home: Home, task_id: str) -> Generator[Lock | None]:
                 yield lock
                 return
         time.sleep(0.05)
-
-
-def _tree_of(git: Git, commit: str) -> str:
-    return git.line("rev-parse", "--verify", f"{commit}^{{tree}}")

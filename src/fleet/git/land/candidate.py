@@ -3,14 +3,14 @@
 from fleet.git.clone.collect_work import ClonedWork
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.commit_words import author_in, commit_tree, message_of
-from fleet.git.refs import commit_of
+from fleet.git.refs import commit_of, tree_of
 
 
 def candidate(cloned: ClonedWork, refs: TaskRefs, tree: str, title: str) -> str:
     """HEAD of the clone if that has the tree, else a commit on top that has: the one that was
     brought before, as other hosts know that one.
     """
-    if cloned.git.line("rev-parse", f"{cloned.head}^{{tree}}") == tree:
+    if tree_of(cloned.git, cloned.head) == tree:
         return cloned.head
     if (tip := commit_of(refs.git, refs.tip_ref)) and _is_made_of(refs, tip, tree, cloned.head):
         return tip

@@ -11,7 +11,8 @@ from msgspec import Struct
 from fleet.git.commit_words import FLEET, Author, marked
 from fleet.git.git_command import Git
 from fleet.git.land.commit_object import CommitFacts, read_commit, read_commits, write_commit
-from fleet.git.land.merge_trees import TreeConflict, merge_base, merge_commits, merge_over
+from fleet.git.land.merge_trees import TreeConflict, merge_commits, merge_over
+from fleet.git.refs import merge_base
 
 How = Literal["merge", "squash", "rebase"]
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from fleet.git.git_command import Git
 from fleet.git.land.commit_object import read_commit
 from fleet.git.land.merge_trees import merge_commits
-from fleet.git.refs import commit_of, is_ancestor
+from fleet.git.refs import commit_of, is_ancestor, merge_base
 
 #: How many commits of the line are looked through for the same change, and how large a patch is
 #: compared.
@@ -39,7 +39,7 @@ def prove_landed(git: Git, line: str, candidate: str, landed: str = "") -> Lande
     if is_ancestor(git, candidate, line):
         return LandedProof(kind="ancestry", commit=candidate)
     read_commit(git, candidate)
-    patch = _patch_id(git, _base(git, line, candidate), candidate)
+    patch = _patch_id(git, merge_base(git, line, candidate), candidate)
     for commit in [landed] if landed else _since(git, line, candidate):
         if is_ancestor(git, commit, line) and _brings(git, commit, candidate, patch):
             return LandedProof(kind="patch", commit=commit)
@@ -50,11 +50,6 @@ def _since(git: Git, line: str, candidate: str) -> list[str]:
     """The newest commits of the line that the candidate does not have."""
     ask = ("rev-list", "--first-parent", f"--max-count={_MOST_COMMITS}", line, f"^{candidate}")
     return git.ask(*ask).decode().split()
-
-
-def _base(git: Git, line: str, candidate: str) -> str:
-    related, out = git.judge("merge-base", line, candidate)
-    return out.decode().split()[0] if related else ""
 
 
 def _brings(git: Git, commit: str, candidate: str, patch: str) -> bool:

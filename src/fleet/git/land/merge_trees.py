@@ -14,6 +14,7 @@ from fleet.files.atomic_write import write_atomically
 from fleet.git.commit_words import FLEET
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.land.commit_object import write_commit
+from fleet.git.refs import merge_base
 from fleet.git.repository import shown
 
 #: How much of git's words is kept, in characters.
@@ -30,12 +31,6 @@ class TreeConflict(Struct, frozen=True, kw_only=True):
     text: str
     #: Both sides with conflict markers; empty if git made none.
     tree: str = ""
-
-
-def merge_base(git: Git, ours: str, theirs: str) -> str:
-    """A commit that two have in common; empty if there is none. Raises GitFailed."""
-    related, found = git.judge("merge-base", ours, theirs)
-    return found.decode().strip() if related else ""
 
 
 def merge_commits(git: Git, ours: str, theirs: str, base: str | None = None) -> str | TreeConflict:

@@ -13,7 +13,7 @@ from fleet.git.land.follow.follow_checkout import Follow, prepare_follow
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.move_refs import move_refs
 from fleet.git.land.target import Target, read_target
-from fleet.git.own.kept_objects import give_objects
+from fleet.git.own.copied_objects import give_objects
 from fleet.git.own.project_refs import has_table
 from fleet.git.refs import is_ancestor
 

@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from fleet.errors import FleetError
 from fleet.files.file_lock import locked
-from fleet.git.clone.scratch_git_dir import write_git_dir
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.mirror.result_refs import fetched_ref
+from fleet.git.own.fresh_git_dir import write_git_dir
 from fleet.git.refs import commit_of
 from fleet.git.remote.remote_git import QUESTION, RemoteGit, RemoteSilent, why_failed
 from fleet.git.remote.trusted_remotes import is_trusted_address

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.git.git_command import Git
-from fleet.git.own.copy_commits import copy_commits
+from fleet.git.own.copied_objects import copy_commits
 from fleet.git.own.own_repository import own_repository
 from fleet.git.own.project_refs import refs_of, write_refs
 from fleet.git.refs import OURS, commit_of

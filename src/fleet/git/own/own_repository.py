@@ -38,7 +38,7 @@ def own_repository(home: Path, repo: Repository) -> Repository:
         (own / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
     _put(own / "config", _configuration(repository.configuration(repo)))
     _put(own / "HEAD", b"ref: refs/heads/none\n")
-    stores = "".join(f"{store}\n" for store in _stores(repo))
+    stores = "".join(f"{store}\n" for store in object_stores(repo))
     _put(own / "objects/info/alternates", os.fsencode(stores))
     _put(own / "shallow", read_whole(f"{repo.common_dir}/shallow"))
     return known
@@ -61,20 +61,10 @@ def stores_of(own: Repository) -> tuple[str, ...]:
     return (f"{own.git_dir}/objects", *borrowed)
 
 
-def key_of(root: str) -> str:
-    """A name for a working tree, from the real path. Pure."""
-    return hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
-
-
-def _configuration(theirs: bytes) -> bytes:
-    """Fleet's configuration; of the project's only the naming of objects is taken."""
-    sha256 = bool(_SHA256.search(theirs))
-    text = _CONFIG.format(version=int(sha256)) + (_EXTENSION if sha256 else "")
-    return text.encode()
-
-
-def _stores(repo: Repository) -> list[str]:
-    """The object directories of a project: own ones, and borrowed ones."""
+def object_stores(repo: Repository) -> list[str]:
+    """The object directories of a project: own ones, and borrowed ones. Raises
+    GitFailed.
+    """
     found: list[str] = []
     waiting = [f"{repo.common_dir}/objects"]
     while waiting and len(found) < _MOST_STORES:
@@ -86,6 +76,18 @@ def _stores(repo: Repository) -> list[str]:
         borrowed = [line for line in lines if line and not line.startswith("#")]
         waiting += [os.path.join(store, line) for line in borrowed]  # noqa: PTH118
     return found
+
+
+def key_of(root: str) -> str:
+    """A name for a working tree, from the real path. Pure."""
+    return hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+
+
+def _configuration(theirs: bytes) -> bytes:
+    """Fleet's configuration; of the project's only the naming of objects is taken."""
+    sha256 = bool(_SHA256.search(theirs))
+    text = _CONFIG.format(version=int(sha256)) + (_EXTENSION if sha256 else "")
+    return text.encode()
 
 
 def _put(path: Path, data: bytes) -> None:

@@ -12,6 +12,7 @@ from fleet.git.land.merge_trees import TreeConflict
 from fleet.git.land.target import Target
 from fleet.git.refs import commit_of, is_ancestor
 from fleet.git.repository import shown
+from fleet.git.tree_difference import changed_names
 from fleet.home.landing_json import LandedWork
 from fleet.landing.fold.fold_checks import all_names, distinct
 from fleet.landing.train_store import Member, Train
@@ -99,8 +100,7 @@ def changed_files(git: Git, *between: str) -> set[str]:
     """The files that differ between two commits, by names as a person reads them; with
     `--merge-base` before them, from what they have in common on. Raises GitFailed.
     """
-    names = git.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", *between)
-    return {shown(name) for name in names.split(b"\0") if name}
+    return set(map(shown, changed_names(git, *between)))
 
 
 def is_fold_of(git: Git, train: Train, target: Target, group: Sequence[WaitingWork]) -> bool:

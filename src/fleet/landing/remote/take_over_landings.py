@@ -26,7 +26,7 @@ from fleet.git.clone.task_work import forget_clone
 from fleet.git.git_command import Git
 from fleet.git.mirror.ensure_mirror import Unreached, ensure_mirror
 from fleet.git.mirror.result_refs import bring_result
-from fleet.git.refs import commit_of
+from fleet.git.refs import commit_of, tree_of
 from fleet.git.remote.remote_git import RemoteSilent
 from fleet.git.repository import Repository
 from fleet.home import Home, clone_record, landing_json
@@ -176,7 +176,7 @@ def _verified(
     if not commit:
         raise _CannotHave(f"{origin.url} does not have the work of run {landing.run}")
     git = Git(repo, time.monotonic() + _LIMIT)
-    if git.line("rev-parse", f"{commit}^{{tree}}") != landing.tree:
+    if tree_of(git, commit) != landing.tree:
         raise _CannotHave(f"what {origin.url} has of run {landing.run} is not what was verified")
     return commit
 

@@ -12,7 +12,7 @@ from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.files.atomic_write import write_atomically
 from fleet.git import repository
-from fleet.git.clone.clone_objects import objects_of_clone
+from fleet.git.clone.source_facts import objects_of_clone
 from fleet.git.commit_words import author_in
 from fleet.git.repository import Repository
 from fleet.home import Home, clone_record

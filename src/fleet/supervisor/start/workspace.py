@@ -19,8 +19,8 @@ from fleet.evidence.command_box import CommandBox
 from fleet.git import repository, snapshot_index
 from fleet.git.checkout.shared_paths import share_with_clone
 from fleet.git.clone import clone_place, disk_use
-from fleet.git.clone.clone_objects import objects_of_clone
 from fleet.git.clone.ensure_clone import ensure_clone
+from fleet.git.clone.source_facts import objects_of_clone
 from fleet.git.mirror.ensure_mirror import Unreached
 from fleet.git.run_baseline import INDEX, record_base
 from fleet.git.snapshot_retention import KEPT_RUNS, drop_snapshots

@@ -20,12 +20,12 @@ from fleet.errors import FleetError
 from fleet.files.atomic_write import write_atomically
 from fleet.git.clone import clone_place
 from fleet.git.clone.collect_work import kept_index, opened_work
-from fleet.git.clone.scratch_git_dir import git_in, scratch_git_dir, write_alternates
 from fleet.git.clone.source_facts import SourceFacts, facts_of
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.commit_words import author_in, commit_tree, message_of
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.land.merge_trees import MergedSides, merge_sides
+from fleet.git.own.fresh_git_dir import git_in, scratch_git_dir, write_alternates
 from fleet.git.own.own_repository import known_repository
 from fleet.git.refs import commit_of, is_ancestor
 from fleet.git.repository import Repository

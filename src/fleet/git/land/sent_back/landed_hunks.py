@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.git_command import GitFailed
 from fleet.git.repository import shown
+from fleet.git.tree_difference import changed_names
 from fleet.schemas import BegunMerge
 
 _CUT = "\n[the rest is cut: git diff shows it]\n"
@@ -34,8 +35,6 @@ def landed_files(refs: TaskRefs, merge: BegunMerge) -> tuple[str, ...]:
     git = refs.git
     try:
         base = git.line("merge-base", merge.own, merge.line)
-        ask = ("diff-tree", "-r", "-z", "--name-only", "--no-renames")
-        names = git.ask(*ask, base, merge.line).split(b"\0")
+        return tuple(map(shown, changed_names(git, base, merge.line)))
     except GitFailed:
         return ()
-    return tuple(shown(name) for name in names if name)

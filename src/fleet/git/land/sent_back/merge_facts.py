@@ -15,7 +15,6 @@ from fleet.git import tree_snapshot
 from fleet.git.clone import agent_git_dir
 from fleet.git.clone.clone_place import reading_place
 from fleet.git.clone.collect_work import opened_work
-from fleet.git.clone.scratch_git_dir import git_in, scratch_git_dir, write_alternates
 from fleet.git.clone.source_facts import facts_of
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.git_command import Git, GitFailed
@@ -27,6 +26,7 @@ from fleet.git.land.sent_back.merge_lines import (
     parse_hunks,
     plain_lines,
 )
+from fleet.git.own.fresh_git_dir import git_in, scratch_git_dir, write_alternates
 from fleet.git.own.own_repository import known_repository
 from fleet.git.refs import is_ancestor
 from fleet.git.repository import Repository, shown

@@ -1,16 +1,19 @@
-"""Copies objects between a project and fleet's own repository.
+"""Copies objects between repositories: a project's, fleet's own, and those of clones.
 
 A project keeps what its commits hold. Staged files, and files of commits that are dropped later,
 are collected by its next `git gc`, so a snapshot has copies of them.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from fleet.git.git_command import Git
+from fleet.git.git_command import Git, GitFailed
 from fleet.git.repository import Repository
 
 _NONE = b"0"
 _SUBMODULE = b"160000"
+#: A pack of new work that is larger is refused.
+_LARGEST = 4 << 30
 
 
 def keep_objects(git: Git, tree: str, held: str) -> None:
@@ -42,6 +45,24 @@ def give_objects(git: Git, repo: Repository, want: str, *have: str) -> None:
     lines = "".join(f"^{commit}\n" for commit in have)
     pack = f"{repo.common_dir}/objects/pack/pack"
     git.ask("pack-objects", "-q", "--revs", pack, feed=f"{want}\n{lines}".encode())
+
+
+def copy_commits(git: Git, commits: Iterable[str], known: bytes, objects: str, pack: Path) -> None:
+    """Copy the objects behind these commits into a directory of objects; git counts each name anew.
+
+    `known` has a line `^COMMIT` for each commit that is there. `pack` is a file to use meanwhile.
+    Raises GitFailed, and then nothing refers to what was copied.
+    """
+    feed = "".join(f"{each}\n" for each in commits).encode() + known
+    ask = ("pack-objects", "--quiet", "--revs", "--stdout", "--delta-base-offset")
+    with pack.open("wb") as file:
+        if not git.write(file, _LARGEST, *ask, feed=feed):
+            raise GitFailed(f"there is more than {_LARGEST >> 30} GiB of new work")
+    with pack.open("rb", buffering=0) as file:  # git reads on from where the descriptor is
+        count = int.from_bytes(file.read(12)[8:])
+        file.seek(0)
+        if count:
+            git.storing_in(objects).ask("index-pack", "--stdin", "--strict", feed=file)
 
 
 def _is_object(entry: bytes) -> bool:
