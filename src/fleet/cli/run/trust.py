@@ -52,7 +52,7 @@ def command(ids: tuple[str, ...], file: str | None, remote: str | None, as_json:
     for task in found:
         _show(task, "waits" if asks else "trusted")
     if not found:
-        print_line("No task waits to be trusted." if asks else "None of these waited for it.")
+        print_line("No task waits to be trusted." if asks else "None of these waited for trust.")
 
 
 def _trust_remote(directory: str, other: bool) -> None:

@@ -175,7 +175,10 @@ def _check_as_verified(fleet: Control, task_id: str, landing: Landing) -> None:
 
 def _check_here(fleet: Control, task_id: str, landing: Landing) -> None:
     if landing.state == "landed":
-        raise Refused(f"{task_id} has {landing.words()} already")
+        raise Refused(
+            f"{task_id} has {landing.words()} already",
+            hint=f"To take it off the branch: fleet land --revert {task_id}",
+        )
     if landing.host:
         raise _elsewhere(task_id, _host_name(fleet, landing.host))
     if landing.state == "back":

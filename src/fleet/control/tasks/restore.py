@@ -83,7 +83,7 @@ def plan(
             f"the agent of {task_id} is at work there",
             hint=f"Stop it first: fleet stop {task_id}. Or insist: --force",
         )
-    repo = _repository(base)
+    repo = _repository(base, task_id)
     own = own_repository(fleet.home.path, repo)
     git = Git(own, time.monotonic() + _LIMIT)
     now = _tree_now(own, repo)
@@ -138,7 +138,7 @@ def _differences(
 
 def carry_out(fleet: Control, found: RestorePlan) -> None:
     """Restore and remove files as planned. Raises GitFailed."""
-    own = own_repository(fleet.home.path, _repository(found.base))
+    own = own_repository(fleet.home.path, _repository(found.base, found.run.task_id))
     back = found.of("restore")
     if back:
         with tree_snapshot.copied_index(own) as index:
@@ -161,12 +161,13 @@ def _act(path: str, kind: str, since: dict[str, str], *, named: bool, force: boo
     return "remove" if named else "leave"
 
 
-def _repository(base: Base) -> Repository:
+def _repository(base: Base, task_id: str) -> Repository:
     repo = repository_of(base)
     if repo is None:
         raise FleetError(
             f"{base.root} is no working tree any more",
-            hint=f"The snapshot is {base.snapshot}, in the repositories of fleet's home.",
+            hint=f"Landed work is taken off its branch by: fleet land --revert {task_id}. The files"
+            f" as they were are commit {base.snapshot}, below repositories in fleet's home.",
         )
     return repo
 
