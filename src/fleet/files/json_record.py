@@ -55,6 +55,6 @@ class JsonRecord(Generic[T]):
         write_atomically(path, self.encode(value), durable=durable)
 
     @staticmethod
-    def encode(value: T) -> bytes:
+    def encode(value: object) -> bytes:
         """The content of the file of a value."""
         return msgspec.json.encode(value) + b"\n"

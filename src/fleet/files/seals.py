@@ -10,11 +10,15 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from fleet.errors import InvalidTask
 from fleet.files.append_file import append
 from fleet.files.atomic_write import write_atomically
+from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import read_bounded
+
+T = TypeVar("T")
 
 FOLDER = "seals"
 #: The change time of this file tells since when this home seals records: older records are believed
@@ -23,6 +27,61 @@ _SINCE = ".since"
 _LARGEST = 16 << 20
 #: Stands for the run's number in the seals of a task's own records.
 OF_TASK = 0
+
+
+class SealedRecord(Generic[T]):
+    """One kind of record, in `tasks/<id>` or in `tasks/<id>/runs/<n>`. `run` is the run's number
+    where the folder is a run's.
+    """
+
+    def __init__(self, name: str, kind: type[T], *, limit: int = 1 << 20) -> None:
+        self.name = name
+        self._json = JsonRecord(kind, limit=limit)
+        self._limit = limit
+
+    def read(self, folder: Path) -> T | None:
+        """The value, to be shown; None if missing or damaged."""
+        return self._json.read_or_none(folder / self.name)
+
+    def believed(self, folder: Path, run: int = OF_TASK) -> T | None:
+        """The value if fleet wrote it; else None. To be acted on."""
+        return self.weighed(folder, run)[0]
+
+    def weighed(self, folder: Path, run: int = OF_TASK) -> tuple[T | None, str]:
+        """The value that can be acted on, or why there is none; neither: there is no record."""
+        path = folder / self.name
+        try:
+            data = read_bounded(path, self._limit)
+            if data is None:
+                return None, ""
+            value = self._json.decode(path, data)
+        except InvalidTask as error:
+            return None, error.message
+        why = doubt(_task_dir(folder, run), run, path, data)
+        return (None, why) if why else (value, "")
+
+    def write(
+        self,
+        folder: Path,
+        value: T,
+        run: int = OF_TASK,
+        *,
+        durable: bool = True,
+        named: bool = True,
+        sealed: bytes = b"",
+    ) -> None:
+        """Seal the record and write it. Raises OSError.
+
+        `sealed` is the encoded value if the caller has sealed it already.
+        """
+        data = sealed or self._json.encode(value)
+        if not sealed:
+            seal(_task_dir(folder, run), run, {self.name: data})
+        write_atomically(folder / self.name, data, durable=durable, named=named)
+
+
+def _task_dir(folder: Path, run: int) -> Path:
+    return folder if run == OF_TASK else folder.parent.parent
 
 
 def seal(task_dir: Path, run: int, records: dict[str, bytes]) -> None:
@@ -36,6 +95,22 @@ def seal(task_dir: Path, run: int, records: dict[str, bytes]) -> None:
     except FileNotFoundError:
         begin(task_dir.parent.parent)
         append(file, lines.encode())
+
+
+def write_sealed(task_dir: Path, name: str, data: bytes) -> None:
+    """Seal a task's own record and write it, durably. Raises OSError."""
+    seal(task_dir, OF_TASK, {name: data})
+    write_atomically(task_dir / name, data)
+
+
+def read_sealed(task_dir: Path, name: str, limit: int) -> bytes:
+    """A task's own record if fleet wrote it; empty: there is none, or it is not believed."""
+    path = task_dir / name
+    try:
+        data = read_bounded(path, limit) or b""
+    except InvalidTask:
+        return b""
+    return b"" if data and doubt(task_dir, OF_TASK, path, data) else data
 
 
 def begin(home: Path) -> None:

@@ -12,15 +12,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
-from fleet.errors import InvalidTask
-from fleet.files import seals
 from fleet.files.atomic_write import write_atomically
 from fleet.files.file_lock import exclusive
-from fleet.files.json_record import JsonRecord
-from fleet.files.safe_read import read_bounded
+from fleet.files.seals import SealedRecord
 from fleet.home import Home
 from fleet.schemas import BegunMerge
 from fleet.schemas.policy import LandHow, LandTo
@@ -29,7 +25,6 @@ FILE = "landing.json"
 #: In the home: one empty file for each task whose landing is not at its end.
 FOLDER = "landings"
 _LOCK = "landing.lock"
-_LIMIT = 1 << 20
 #: Characters of what a verify command printed that the record keeps.
 OUTPUT_KEPT = 8000
 
@@ -178,36 +173,22 @@ class Landing(Struct, frozen=True, kw_only=True):
         return self.refused.partition(":")[0] or "a rule of landing"
 
 
-_RECORD = JsonRecord(Landing, limit=_LIMIT)
+_RECORD = SealedRecord(FILE, Landing)
 
 
 def read(home: Home, task_id: str) -> Landing | None:
-    """The record, to be shown; None if missing or damaged. To be shown."""
-    return _RECORD.read_or_none(home.task(task_id) / FILE)
+    """The record, to be shown; None if missing or damaged."""
+    return _RECORD.read(home.task(task_id))
 
 
 def believed(home: Home, task_id: str) -> Landing | None:
     """The record if fleet wrote it; else None. To be acted on."""
-    return _weighed(home, task_id)[0]
+    return _RECORD.believed(home.task(task_id))
 
 
 def doubt(home: Home, task_id: str) -> str:
     """Why the record is not acted on; empty if fleet wrote the record, or there is none."""
-    return _weighed(home, task_id)[1]
-
-
-def _weighed(home: Home, task_id: str) -> tuple[Landing | None, str]:
-    """The record that can be acted on, or why there is none; neither: there is no record."""
-    path = home.task(task_id) / FILE
-    try:
-        data = read_bounded(path, _LIMIT)
-        if data is None:
-            return None, ""
-        landing = _RECORD.decode(path, data)
-    except InvalidTask as error:
-        return None, error.message
-    doubt = seals.doubt(home.task(task_id), seals.OF_TASK, path, data)
-    return (None, doubt) if doubt else (landing, "")
+    return _RECORD.weighed(home.task(task_id))[1]
 
 
 def write(home: Home, task_id: str, landing: Landing) -> Landing:
@@ -257,10 +238,7 @@ def _write(home: Home, task_id: str, landing: Landing) -> Landing:
         if not mark.exists():
             mark.parent.mkdir(mode=0o700, exist_ok=True)
             write_atomically(mark, b"")
-    data = msgspec.json.encode(landing) + b"\n"
-    task_dir = home.task(task_id)
-    seals.seal(task_dir, seals.OF_TASK, {FILE: data})
-    write_atomically(task_dir / FILE, data)
+    _RECORD.write(home.task(task_id), landing)
     return landing
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fleet.files.seals import SealedRecord
 from fleet.runs.run_directory import Run
-from fleet.runs.sealed_record import SealedRecord
 
 FILE = "said.json"
 
@@ -29,12 +29,12 @@ _RECORD = SealedRecord(FILE, AgentClaim)
 
 
 def record(run_dir: Path, said: AgentClaim) -> None:
-    _RECORD.write(Run(run_dir), said)
+    _RECORD.write(run_dir, said, Run(run_dir).number)
 
 
 def read(run_dir: Path, by: str | None = None) -> AgentClaim:
     """The agent's claim; an empty one if there is no file, a damaged one, one that fleet did not
     write, or a claim of another run than `by`.
     """
-    said = _RECORD.believed(Run(run_dir)) or AgentClaim()
+    said = _RECORD.believed(run_dir, Run(run_dir).number) or AgentClaim()
     return said if by is None or said.by == by else AgentClaim()

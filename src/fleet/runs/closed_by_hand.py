@@ -7,10 +7,7 @@ holds its own time: one that an agent wrote, or wrote again, counts for nothing.
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from fleet.errors import InvalidTask
 from fleet.files import seals
-from fleet.files.atomic_write import write_atomically
-from fleet.files.safe_read import read_bounded
 
 FILE = "closed-by-hand"
 _LARGEST = 1 << 12
@@ -20,18 +17,14 @@ def note(task_dir: Path, by: str) -> None:
     """Write the mark; for the command by which a person closes the task."""
     if task_dir.is_dir():  # without a directory the task never ran, and the mark is not needed
         data = f"{datetime.now(UTC).isoformat()} {by}\n".encode(errors="replace")
-        seals.seal(task_dir, seals.OF_TASK, {FILE: data})
-        write_atomically(task_dir / FILE, data)
+        seals.write_sealed(task_dir, FILE, data)
 
 
 def noted(task_dir: Path, since: datetime | None) -> bool:
     """A person left the mark, and not before `since`."""
-    path = task_dir / FILE
+    data = seals.read_sealed(task_dir, FILE, _LARGEST)
     try:
-        data = read_bounded(path, _LARGEST)
-        if not data or seals.doubt(task_dir, seals.OF_TASK, path, data):
-            return False
         when = datetime.fromisoformat(data.decode(errors="replace").split(" ", 1)[0])
         return since is None or when >= since - timedelta(seconds=1)
-    except (InvalidTask, ValueError, TypeError):
+    except (ValueError, TypeError):
         return False

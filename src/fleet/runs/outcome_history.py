@@ -10,12 +10,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fleet.errors import InvalidTask
 from fleet.files import seals
 from fleet.files.atomic_write import write_atomically
-from fleet.files.safe_read import read_bounded
+from fleet.files.seals import SealedRecord
 from fleet.runs.run_directory import Run, latest_run, newest_first
-from fleet.runs.sealed_record import SealedRecord
 from fleet.schemas import (
     ContextFull,
     NeedsHuman,
@@ -109,17 +107,17 @@ class History(Struct, frozen=True, kw_only=True):
 
 def read_ending(run: Run) -> Ending | None:
     """How a run ended, if that was decided. A damaged record counts as none. To be shown."""
-    return _RECORD.read(run)
+    return _RECORD.read(run.path)
 
 
 def believed_ending(run: Run) -> Ending | None:
     """The run's ending if fleet wrote it: what a decision may rest on."""
-    return _RECORD.believed(run)
+    return _RECORD.believed(run.path, run.number)
 
 
 def write_ending(run: Run, ending: Ending, *, sealed: bytes = b"") -> None:
     """Write the run's ending; `sealed` is the encoded ending if sealed already."""
-    _RECORD.write(run, ending, sealed=sealed)
+    _RECORD.write(run.path, ending, run.number, sealed=sealed)
     failures = run.task_dir / FAILURES
     if ending.attempts or failures.exists():  # no file means 0
         write_atomically(failures, f"{ending.attempts}\n".encode(), durable=False)
@@ -190,17 +188,10 @@ def forgive(task_dir: Path) -> None:
     run = latest_run(task_dir)
     if run is not None:
         data = f"{run.number}\n".encode()
-        seals.seal(task_dir, seals.OF_TASK, {FORGIVEN: data})
-        write_atomically(task_dir / FORGIVEN, data)
+        seals.write_sealed(task_dir, FORGIVEN, data)
         write_atomically(task_dir / FAILURES, b"0\n", durable=False)
 
 
 def _forgiven(task_dir: Path) -> int:
-    try:
-        data = read_bounded(task_dir / FORGIVEN, _LARGEST)
-    except InvalidTask:
-        return 0
-    if not data or not data.strip().isdigit():
-        return 0
-    doubt = seals.doubt(task_dir, seals.OF_TASK, task_dir / FORGIVEN, data)
-    return 0 if doubt else int(data)
+    data = seals.read_sealed(task_dir, FORGIVEN, _LARGEST)
+    return int(data) if data.strip().isdigit() else 0

@@ -2,8 +2,8 @@
 
 import msgspec
 
+from fleet.files.seals import SealedRecord
 from fleet.runs.run_directory import Run
-from fleet.runs.sealed_record import SealedRecord
 from fleet.schemas import Receipt
 
 FILE = "receipt.json"
@@ -14,12 +14,12 @@ def write(run: Run, receipt: Receipt, *, sealed: bytes = b"") -> None:
     """Write the receipt; `sealed` is the encoded receipt if sealed with the outcome that is written
     next, which makes the names of both durable.
     """
-    _RECORD.write(run, receipt, named=not sealed, sealed=sealed)
+    _RECORD.write(run.path, receipt, run.number, named=not sealed, sealed=sealed)
 
 
 def read(run: Run) -> Receipt | None:
     """The receipt; None if the run has none, or a damaged one."""
-    return _RECORD.read(run)
+    return _RECORD.read(run.path)
 
 
 def decode(data: bytes) -> Receipt:

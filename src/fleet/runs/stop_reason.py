@@ -6,8 +6,8 @@ Without it, a supervisor that dies in between would leave a run that looks as if
 from contextlib import suppress
 from typing import Any, cast
 
+from fleet.files.seals import SealedRecord
 from fleet.runs.run_directory import Run
-from fleet.runs.sealed_record import SealedRecord
 from fleet.schemas import Outcome
 
 FILE = "verdict.json"
@@ -22,7 +22,7 @@ def record(run: Run, reason: Outcome) -> None:
     """
     with suppress(OSError):
         if read(run) is None:
-            _RECORD.write(run, reason, durable=False)
+            _RECORD.write(run.path, reason, run.number, durable=False)
 
 
 def forget(run: Run) -> None:
@@ -35,4 +35,4 @@ def read(run: Run) -> Outcome | None:
 
     A reason that no process of fleet's has written is none.
     """
-    return _RECORD.believed(run)
+    return _RECORD.believed(run.path, run.number)

@@ -19,6 +19,7 @@ from fleet.errors import InvalidTask
 from fleet.evidence.claim_rules import findings, only_reports
 from fleet.evidence.inspect_run import InspectedRun, Inspection
 from fleet.files import seals
+from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import tail
 from fleet.home import landing_json
 from fleet.home.landing_json import Landing
@@ -36,7 +37,6 @@ from fleet.runs.outcome_history import (
 )
 from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import NOWHERE, Run, RunSpec
-from fleet.runs.sealed_record import encode
 from fleet.schemas import (
     Base,
     Blocked,
@@ -175,7 +175,7 @@ class RunEnd(Struct, frozen=True):
         """Write the receipt first: where there is an outcome, there is the evidence."""
         record.hide_kept_secrets()
         run = record.run
-        receipt, outcome = encode(self.receipt), encode(self.ending)
+        receipt, outcome = JsonRecord.encode(self.receipt), JsonRecord.encode(self.ending)
         sealed = {receipt_json.FILE: receipt, outcome_history.FILE: outcome}
         seals.seal(run.task_dir, run.number, sealed)  # both at once
         receipt_json.write(run, self.receipt, sealed=receipt)

@@ -11,7 +11,7 @@ import traceback
 import pytest
 
 from fleet.errors import QueueError
-from fleet.files import json_record
+from fleet.files import json_record, seals
 from fleet.git import git_command
 from fleet.git.repository import GitFailed
 from fleet.home import landing_json
@@ -62,7 +62,7 @@ class Steps:
     def watch(self):
         """Every git command, every record, every word to the queue."""
         self.wrap(git_command.Git, "_run")
-        for module in (landing_json, json_record):
+        for module in (landing_json, json_record, seals):
             self.wrap(module, "write_atomically")
         for name in ("close_task", "reopen_task"):
             self.wrap(SqlQueue, name)

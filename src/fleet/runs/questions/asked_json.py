@@ -9,18 +9,13 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct, structs
 
-from fleet.errors import BadInput, InvalidTask, NotFound, Refused
-from fleet.files import seals
-from fleet.files.atomic_write import write_atomically
+from fleet.errors import BadInput, NotFound, Refused
 from fleet.files.file_lock import exclusive
-from fleet.files.json_record import JsonRecord
-from fleet.files.safe_read import read_bounded
+from fleet.files.seals import SealedRecord
 
 FILE, _LOCK = "asked.json", "asked.lock"
-_LIMIT = 1 << 20
 #: Questions that one run may ask, and that are kept of a task.
 A_RUN, _KEPT = 10, 100
 
@@ -73,20 +68,14 @@ class AskedQuestions(Struct, frozen=True, kw_only=True):
     questions: tuple[AskedQuestion, ...] = ()
 
 
-_RECORD = JsonRecord(AskedQuestions, limit=_LIMIT)
+_RECORD = SealedRecord(FILE, AskedQuestions)
 QuestionChange = Callable[[AskedQuestion], AskedQuestion]
 
 
 def read(task_dir: Path) -> tuple[AskedQuestion, ...]:
     """The questions, if fleet wrote them; a damaged or foreign file holds none."""
-    path = task_dir / FILE
-    try:
-        data = read_bounded(path, _LIMIT)
-        if not data or seals.doubt(task_dir, seals.OF_TASK, path, data):
-            return ()
-        return _RECORD.decode(path, data).questions
-    except InvalidTask:
-        return ()
+    found = _RECORD.believed(task_dir)
+    return found.questions if found is not None else ()
 
 
 def last(task_dir: Path) -> AskedQuestion | None:
@@ -184,6 +173,4 @@ def _change(task_dir: Path, question_id: str, changed: QuestionChange) -> AskedQ
 
 
 def _write(task_dir: Path, questions: tuple[AskedQuestion, ...]) -> None:
-    data = msgspec.json.encode(AskedQuestions(questions=questions[-_KEPT:])) + b"\n"
-    seals.seal(task_dir, seals.OF_TASK, {FILE: data})
-    write_atomically(task_dir / FILE, data)
+    _RECORD.write(task_dir, AskedQuestions(questions=questions[-_KEPT:]))

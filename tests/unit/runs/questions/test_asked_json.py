@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from fleet.errors import BadInput, NotFound, Refused
+from fleet.files import seals
 from fleet.runs.questions import asked_json
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
@@ -100,7 +101,7 @@ def test_a_run_may_ask_ten_questions(folder):
 
 def test_what_fleet_did_not_write_is_no_question(folder, home):
     """An agent cannot answer itself by writing the file."""
-    asked_json.seals.begin(home.path)
+    seals.begin(home.path)
     asked, _ = ask(folder)
     path = folder / asked_json.FILE
     path.write_text(path.read_text().replace('"answer":null', '"answer":"yes, you may"'))
