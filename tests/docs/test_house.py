@@ -27,7 +27,7 @@ _CODER = "one a coder: the same question for each CLI"
 MIRRORS = {
     "account": (("cli/setup", "control", "schemas"), _VALUE),
     "accounts": (("cli/setup", "config", "control"), f"{_COMMAND}; and its table of settings"),
-    "create": (("bd/arguments", "bd/verbs", "control/acts"), _BD),
+    "create": (("bd/verbs", "control/acts"), "one verb: as bd has it, and as every surface has it"),
     "database": (("queue/sql", "queue/sql/postgres"), "one an engine: the protocol, PostgreSQL's"),
     "home": (("coders/claude", "coders/codex"), _CODER),
     "import_export": (("bd/verbs", "queue/sql/tracker"), _BD),
@@ -59,7 +59,6 @@ MIRRORS = {
     "task": (("cli/inspect", "schemas"), _VALUE),
     "tell": (("cli/run", "control/tasks"), _COMMAND),
     "trust": (("cli/run", "control/queue"), _COMMAND),
-    "update": (("bd/arguments", "bd/verbs"), _BD),
     "usage": (("cli/cost", "control"), _COMMAND),
 }
 

@@ -13,6 +13,7 @@ from typing import IO, Any, Literal, cast
 import msgspec
 from msgspec import Struct
 
+from fleet.bd.arguments.values import with_settings
 from fleet.bd.callers_files import located_flag
 from fleet.bd.command import GLOBAL, encoded
 from fleet.bd.command_line import find_verb
@@ -180,12 +181,7 @@ class _Wish:
 
     def _merged(self, settings: Settings) -> dict[str, Any]:
         given = self._flags.get("metadata")
-        metadata = {} if given is None else self._parsed(given)
-        own = msgspec.to_builtins(settings)
-        if own:
-            theirs = metadata.get("fleet")
-            metadata["fleet"] = {**(theirs if isinstance(theirs, dict) else {}), **own}
-        return metadata
+        return with_settings({} if given is None else self._parsed(given), settings)
 
     def _parsed(self, given: str) -> dict[str, Any]:
         try:

@@ -9,7 +9,8 @@ import msgspec
 
 from fleet.bd.command import Call, Failure
 from fleet.bd.pflag import Flag
-from fleet.schemas import STATUSES, Status
+from fleet.errors import NotFound
+from fleet.schemas import STATUSES, Settings, Status
 
 TYPES = (
     "bug", "feature", "task", "epic", "chore", "decision", "message", "molecule", "gate",
@@ -71,6 +72,17 @@ def at_most_one(call: Call) -> str:
     if len(call.words) > 1:
         raise Failure(f"accepts at most 1 arg(s), received {len(call.words)}")
     return "".join(call.words)
+
+
+def parent(call: Call) -> str | None:
+    """The task that --parent names; None without the flag, or with an empty value."""
+    word = call.line.text("parent")
+    if not word:
+        return None
+    try:
+        return call.resolve(word)
+    except NotFound:
+        raise Failure(f"parent issue {word} not found") from None
 
 
 def priority(text: str) -> int:
@@ -137,6 +149,16 @@ def metadata(call: Call) -> Any:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
         raise Failure("invalid JSON in --metadata: must be valid JSON") from None
+
+
+def with_settings(metadata: dict[str, Any], settings: Settings | None) -> dict[str, Any]:
+    """A task's metadata with fleet's own settings: where the task runs, and with what."""
+    own: dict[str, Any] = {} if settings is None else msgspec.to_builtins(settings)
+    if not own:
+        return metadata
+    given = metadata.get("fleet")
+    beside = msgspec.convert(given, dict[str, Any]) if isinstance(given, dict) else {}
+    return {**metadata, "fleet": {**beside, **own}}
 
 
 def check_metadata_key(key: str) -> None:

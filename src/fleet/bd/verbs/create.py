@@ -1,20 +1,24 @@
 """`bd create` and `bd q`: new tasks, all that the line asks for or none."""
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
+from fleet.bd.actor import owner
 from fleet.bd.arguments import values
-from fleet.bd.arguments.create import draft_of, gate_of, quick_draft
 from fleet.bd.command import Call, Failure, Reply, Verb
-from fleet.bd.output.json_shapes import Shape, dependency, issue
+from fleet.bd.output.json_shapes import issue
 from fleet.bd.pflag import Flag
+from fleet.errors import FleetError
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.edit_task import Change, edit
-from fleet.queue.sql.tracker.related import edges_from
 from fleet.schemas import Dependency, Status, Task
 
+_ID = re.compile(r"[A-Za-z0-9_]+(-[A-Za-z0-9_]+)+(\.[0-9]+)*")
 #: What a plan in a file says of each task itself, or what makes no sense for several tasks.
 _SINGLE = (
     "title", "description", "body", "message", "body-file", "stdin", "labels", "parent",
@@ -24,7 +28,7 @@ _SINGLE = (
 )  # fmt: skip
 
 
-class _DryRun(Exception):
+class DryRun(Exception):
     """Leaves the transaction, which is undone."""
 
 
@@ -36,21 +40,23 @@ def _create(call: Call) -> Reply:
     if len(plans) > 1 or call.words or given:
         beside = " ".join([*call.words, *given]) or "--graph"
         raise Failure(f"--{plans[0]} cannot be combined with {beside}")
+    from fleet.bd.verbs.create_many import create_from_file, create_graph
+
     text = values.read_text(call, call.line.text(plans[0]))
-    return _create_from_file(call, text) if plans == ["file"] else _create_graph(call, text)
+    return create_from_file(call, text) if plans == ["file"] else create_graph(call, text)
 
 
 def _create_one(call: Call) -> Reply:
-    draft = draft_of(call)
+    draft = _draft_of(call)
     status = values.status(call.line.text("status")) if call.line.has("status") else None
-    gate = gate_of(call)
+    gate = _gate_of(call)
     tasks: list[Task] = []
-    with suppress(_DryRun), call.queue.db.writing():
+    with suppress(DryRun), call.queue.db.writing():
         task = call.queue.add(draft)
         if gate is not None:
             call.queue.depend(replace(gate, task_id=task.id))
-        tasks = [_in_status(call, task, status)]
-        _end_of_dry_run(call)
+        tasks = [in_status(call, task, status)]
+        end_of_dry_run(call)
     values.warn_of_spaces(call, draft.labels)
     if draft.defer_until is not None and draft.defer_until <= call.now:
         call.warn("Warning: --defer names a moment in the past; the task is ready now")
@@ -59,79 +65,21 @@ def _create_one(call: Call) -> Reply:
         return Reply(
             value={**issue(task), "id": draft.id or ""}, text=f"Would create: {task.title}"
         )
-    return _made(call, tasks, value=issue(task))
+    return made(call, tasks, value=issue(task))
 
 
-def _in_status(call: Call, task: Task, status: Status | None) -> Task:
+def in_status(call: Call, task: Task, status: Status | None) -> Task:
     if status is None:
         return task
     return edit(call.queue, task.id, Change(status=status, force=True), actor=call.actor).after
 
 
-def _end_of_dry_run(call: Call) -> None:
+def end_of_dry_run(call: Call) -> None:
     if call.line.switch("dry-run"):
-        raise _DryRun
+        raise DryRun
 
 
-def _create_from_file(call: Call, text: str) -> Reply:
-    from fleet.bd.arguments.create_many import drafts_of_markdown
-
-    drafts = drafts_of_markdown(call, text)
-    tasks: list[Task] = []
-    with suppress(_DryRun), call.queue.db.writing():
-        tasks = [_add(call, draft) for draft in drafts]
-        _end_of_dry_run(call)
-    if call.line.switch("dry-run"):
-        return _would_create(drafts, edges=sum(len(draft.depends_on) for draft in drafts))
-    edges = edges_from(call.queue, [task.id for task in tasks])
-    return _made(call, tasks, value=[_with_edges(task, edges.get(task.id, ())) for task in tasks])
-
-
-def _with_edges(task: Task, edges: Sequence[Dependency]) -> Shape:
-    shape = issue(task)
-    return {**shape, "dependencies": [dependency(edge) for edge in edges]} if edges else shape
-
-
-def _add(call: Call, draft: Draft) -> Task:
-    try:
-        return call.queue.add(draft)
-    except Failure as failure:
-        raise Failure(f'"{draft.title}": {failure.message}') from None
-
-
-def _create_graph(call: Call, text: str) -> Reply:
-    from fleet.bd.arguments.create_many import graph_of_json
-
-    plan = graph_of_json(call, text)
-    ids: dict[str, str] = {}
-    tasks: list[Task] = []
-    with suppress(_DryRun), call.queue.db.writing():
-        for key, draft in plan.drafts.items():
-            ids[key] = _add(call, draft).id
-        for edge in plan.edges:
-            source = ids.get(edge.task_id, edge.task_id)
-            target = ids.get(edge.depends_on_id, edge.depends_on_id)
-            call.queue.depend(replace(edge, task_id=source, depends_on_id=target))
-        for key, named in plan.references.items():
-            references = {name: ids[target] for name, target in named.items()}
-            edit(call.queue, ids[key], Change(merge_metadata=references), actor=call.actor)
-        for key, status in plan.statuses.items():
-            _in_status(call, call.queue.get(ids[key]), values.status(status))
-        tasks = [call.queue.get(task_id) for task_id in ids.values()]
-        _end_of_dry_run(call)
-    if call.line.switch("dry-run"):
-        return _would_create([*plan.drafts.values()], edges=len(plan.edges))
-    return _made(call, tasks, value={"ids": ids})
-
-
-def _would_create(drafts: Sequence[Draft], *, edges: int) -> Reply:
-    return Reply(
-        value={"dry_run": True, "node_count": len(drafts), "edge_count": edges},
-        text="\n".join(f"Would create: {draft.title}" for draft in drafts),
-    )
-
-
-def _made(call: Call, tasks: Sequence[Task], *, value: object) -> Reply:
+def made(call: Call, tasks: Sequence[Task], *, value: object) -> Reply:
     if call.line.switch("silent"):
         return Reply(text="\n".join(task.id for task in tasks), value=value, created=tasks)
     text = "\n".join(f"Created {task.id}: {task.title}" for task in tasks)
@@ -139,8 +87,137 @@ def _made(call: Call, tasks: Sequence[Task], *, value: object) -> Reply:
 
 
 def _quick(call: Call) -> Reply:
-    task = call.queue.add(quick_draft(call))
+    task = call.queue.add(_quick_draft(call))
     return Reply(text=task.id, created=[task])
+
+
+def _draft_of(call: Call) -> Draft:
+    """The task that a `create` line asks for; a word that means nothing refuses the whole line."""
+    line = call.line
+    parent = values.parent(call)
+    if parent is not None and line.has("id"):
+        raise Failure("--id and --parent cannot be given together")
+    depends_on, blocks = edges_of(call, line.list("deps"))
+    notes = [text for text in (line.text("notes"), line.text("append-notes")) if text]
+    return Draft(
+        title=_title(call),
+        description=_described(call),
+        priority=values.priority(line.text("priority", "2")),
+        issue_type=values.known_type(line.text("type", "task")),
+        labels=line.list("labels"),
+        depends_on=depends_on,
+        blocks=blocks,
+        parent=parent,
+        inherit_labels=not line.switch("no-inherit-labels"),
+        assignee=line.text("assignee"),
+        owner=owner(call.env),
+        created_by=call.actor,
+        design=values.design(call) or "",
+        acceptance_criteria=line.text("acceptance"),
+        notes="\n".join(notes),
+        spec_id=line.text("spec-id"),
+        external_ref=line.text("external-ref") or None,
+        estimated_minutes=values.minutes(call),
+        due_at=values.moment(call, "due"),
+        defer_until=values.moment(call, "defer"),
+        metadata=values.with_settings(_metadata(call), call.settings),
+        id=_own_id(call),
+    )
+
+
+def _described(call: Call) -> str:
+    """The description, with the sections that bd puts below."""
+    below = (("## Required Skills", "skills"), ("## Context", "context"))
+    texts = [f"{head}\n{call.line.text(name)}" for head, name in below if call.line.text(name)]
+    return "\n\n".join(text for text in (values.description(call) or "", *texts) if text)
+
+
+def _quick_draft(call: Call) -> Draft:
+    """The task that a `q` line asks for: bd records no author with these."""
+    return Draft(
+        title=" ".join(values.ids(call)),
+        priority=values.priority(call.line.text("priority", "2")),
+        issue_type=values.known_type(call.line.text("type", "task")),
+        labels=call.line.list("labels"),
+        parent=values.parent(call),
+        metadata=values.with_settings({}, call.settings),
+    )
+
+
+def _title(call: Call) -> str:
+    line, word = call.line, values.at_most_one(call)
+    if word.startswith("-"):
+        raise Failure(f'the title "{word}" looks like a flag; write --title="{word}" to use it')
+    if word and line.has("title") and line.text("title") != word:
+        raise Failure("the title was given twice, with different texts")
+    title = word or line.text("title")
+    if not title.strip():
+        raise Failure("a title is required (or --file, or --graph)")
+    return title
+
+
+def _metadata(call: Call) -> dict[str, Any]:
+    if not call.line.has("metadata"):
+        return {}
+    given = values.metadata(call)
+    if not isinstance(given, dict):
+        raise Failure("invalid JSON in --metadata: must be a JSON object")
+    return msgspec.convert(given, dict[str, Any])
+
+
+def _own_id(call: Call) -> str | None:
+    word = call.line.text("id")
+    if not word:
+        return None
+    if not _ID.fullmatch(word):
+        raise Failure(f"invalid id '{word}': write it like fleet-a3f or fleet-a3f.1")
+    prefix = call.queue.prefix
+    if not word.startswith(f"{prefix}-") and not call.line.switch("force"):
+        raise Failure(f"the id '{word}' does not start with '{prefix}-' (--force accepts it)")
+    if call.queue.exists(word):
+        raise Failure(f"{word} already exists")
+    return word
+
+
+def edges_of(
+    call: Call, words: tuple[str, ...]
+) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """What a new task depends on, as (type, id), and the tasks that shall wait for the new one;
+    written `id` and `type:id`, where `blocks:id` is the other way round.
+    """
+    depends_on: dict[str, str] = {}
+    blocks: dict[str, None] = {}
+    for word in words:
+        kind, colon, target = word.partition(":")
+        kind, target = (kind.strip(), target.strip()) if colon else ("blocked-by", word)
+        meant = values.edge_type(kind)
+        try:
+            task_id = call.resolve(target)
+        except FleetError as error:
+            raise Failure(f'dependency "{word}": {error.message}') from None
+        if kind == "blocks":
+            blocks[task_id] = None
+        elif depends_on.setdefault(task_id, meant) != meant:
+            raise Failure(f'two types of dependency on "{task_id}": there can be one')
+    return tuple((kind, target) for target, kind in depends_on.items()), tuple(blocks)
+
+
+def _gate_of(call: Call) -> Dependency | None:
+    """The edge of --waits-for, whose task is not there yet."""
+    word = call.line.text("waits-for")
+    if not word:
+        return None
+    kind = call.line.text("waits-for-gate", "all-children")
+    if kind not in ("all-children", "any-children"):
+        raise Failure(f'invalid --waits-for-gate "{kind}" (valid: all-children, any-children)')
+    return Dependency(
+        task_id="",
+        depends_on_id=call.resolve(word),
+        type="waits-for",
+        created_at=call.now,
+        created_by=call.actor,
+        metadata=f'{{"gate": "{kind}"}}',
+    )
 
 
 _SHARED = (

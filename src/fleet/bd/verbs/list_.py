@@ -1,6 +1,8 @@
-"""`bd list`, `search`, `children` and `human list`: tasks by their properties."""
+"""Which tasks there are, and how many: `bd list`, `search`, `children`, `human list`; `count`,
+`stats` and `epic status`.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -9,7 +11,9 @@ from fleet.bd.command import Call, Failure, Reply, Verb
 from fleet.bd.output import lines
 from fleet.bd.output.json_shapes import Shape, brief, issue, with_counts
 from fleet.bd.pflag import Flag
+from fleet.queue.sql.dependencies import epics
 from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.queue.sql.tracker.counts import CountGroup, figures, grouped
 from fleet.queue.sql.tracker.related import Tally, edges_from, tallies
 from fleet.queue.sql.tracker.search import (
     READY_WORK,
@@ -19,6 +23,7 @@ from fleet.queue.sql.tracker.search import (
     SortOrder,
     holds,
     search,
+    total,
 )
 from fleet.schemas import Task
 
@@ -28,6 +33,13 @@ _ORDERS: tuple[SortOrder, ...] = (
     "priority", "created", "updated", "closed", "status", "id", "title", "type", "assignee",
 )  # fmt: skip
 _SOME = 50
+_GROUPS: Mapping[str, CountGroup] = {
+    "by-status": "status",
+    "by-priority": "priority",
+    "by-type": "issue_type",
+    "by-assignee": "assignee",
+    "by-label": "label",
+}
 
 
 def counted(queue: SqlQueue, tasks: Sequence[Task], *, edges: bool = True) -> list[Shape]:
@@ -125,6 +137,45 @@ def _human_list(call: Call) -> Reply:
     )
 
 
+def _count(call: Call) -> Reply:
+    asked: list[CountGroup] = [group for flag, group in _GROUPS.items() if call.line.switch(flag)]
+    if len(asked) > 1:
+        raise Failure("only one --by-* flag can be specified")
+    want = filters.search_of(call)
+    every = total(call.queue, want)
+    if not asked:
+        return Reply(value={"count": every}, text=str(every))
+    groups = grouped(call.queue, want, asked[0])
+    return Reply(
+        value={"total": every, "groups": [{"group": name, "count": n} for name, n in groups]},
+        text="\n".join([f"total: {every}", *(f"{name}: {n}" for name, n in groups)]),
+    )
+
+
+def _stats(call: Call) -> Reply:
+    summary = figures(call.queue, assignee=call.actor if call.line.switch("assigned") else "")
+    texts = [f"{name.replace('_', ' ')}: {number}" for name, number in summary.items()]
+    return Reply(value={"summary": dict(sorted(summary.items()))}, text="\n".join(texts))
+
+
+def _epic_status(call: Call) -> Reply:
+    only = call.line.switch("eligible-only")
+    found = [epic for epic in epics(call.queue) if epic.eligible or not only]
+    shapes = [
+        {
+            "epic": issue(epic.task),
+            "total_children": epic.children,
+            "closed_children": epic.closed,
+            "eligible_for_close": epic.eligible,
+        }
+        for epic in found
+    ]
+    texts = [
+        f"{epic.task.id}  {epic.closed}/{epic.children} closed  {epic.task.title}" for epic in found
+    ]
+    return Reply(value=shapes, text="\n".join(texts) or "No open epics found.")
+
+
 _ONE_FORM = tuple(
     Flag(name, "switch", help="Accepted for compatibility: lists have one form")
     for name in ("flat", "tree", "pretty", "long", "no-pager")
@@ -170,4 +221,29 @@ HUMAN_LIST = Verb(
     usage="bd human list [flags]",
     about="List issues labelled 'human': those that wait for a person",
     flags=(Flag("status", short="s", help="Statuses by comma, or 'all'"),),
+)
+COUNT = Verb(
+    run=_count,
+    usage="bd count [flags]",
+    about="Count issues matching filters",
+    flags=(
+        *(Flag(flag, "switch", help=f"CountGroup count by {flag[3:]}") for flag in _GROUPS),
+        *filters.FINDING,
+    ),
+)
+STATS = Verb(
+    run=_stats,
+    usage="bd stats [flags]",
+    about="Show issue database overview and statistics",
+    flags=(
+        Flag("all", "switch", help="All issues (the default)"),
+        Flag("assigned", "switch", help="Only issues assigned to you"),
+        Flag("no-activity", "switch", help="Accepted for compatibility"),
+    ),
+)
+EPIC_STATUS = Verb(
+    run=_epic_status,
+    usage="bd epic status [flags]",
+    about="Show epic completion status",
+    flags=(Flag("eligible-only", "switch", help="Show only epics eligible for closure"),),
 )

@@ -5,6 +5,7 @@ What bd would drop with a warning (an unknown field, a wrong type or priority) i
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -13,17 +14,74 @@ from msgspec.structs import replace
 
 from fleet.bd.actor import owner
 from fleet.bd.arguments import values
-from fleet.bd.arguments.create import edges_of, with_settings
 from fleet.bd.arguments.natural_time import in_utc
-from fleet.bd.command import Call, Failure
+from fleet.bd.command import Call, Failure, Reply
+from fleet.bd.output.json_shapes import Shape, dependency, issue
+from fleet.bd.verbs.create import DryRun, edges_of, end_of_dry_run, in_status, made
 from fleet.errors import FleetError
 from fleet.queue.protocol import Draft
-from fleet.schemas import Dependency
+from fleet.queue.sql.edit_task import Change, edit
+from fleet.queue.sql.tracker.related import edges_from
+from fleet.schemas import Dependency, Task
 
 _SEPARATORS = re.compile(r"[,\s]+")
 
 
-def drafts_of_markdown(call: Call, text: str) -> list[Draft]:
+def create_from_file(call: Call, text: str) -> Reply:
+    drafts = _drafts_of_markdown(call, text)
+    tasks: list[Task] = []
+    with suppress(DryRun), call.queue.db.writing():
+        tasks = [_add(call, draft) for draft in drafts]
+        end_of_dry_run(call)
+    if call.line.switch("dry-run"):
+        return _would_create(drafts, edges=sum(len(draft.depends_on) for draft in drafts))
+    edges = edges_from(call.queue, [task.id for task in tasks])
+    return made(call, tasks, value=[_with_edges(task, edges.get(task.id, ())) for task in tasks])
+
+
+def _with_edges(task: Task, edges: Sequence[Dependency]) -> Shape:
+    shape = issue(task)
+    return {**shape, "dependencies": [dependency(edge) for edge in edges]} if edges else shape
+
+
+def _add(call: Call, draft: Draft) -> Task:
+    try:
+        return call.queue.add(draft)
+    except Failure as failure:
+        raise Failure(f'"{draft.title}": {failure.message}') from None
+
+
+def create_graph(call: Call, text: str) -> Reply:
+    plan = _graph_of_json(call, text)
+    ids: dict[str, str] = {}
+    tasks: list[Task] = []
+    with suppress(DryRun), call.queue.db.writing():
+        for key, draft in plan.drafts.items():
+            ids[key] = _add(call, draft).id
+        for edge in plan.edges:
+            source = ids.get(edge.task_id, edge.task_id)
+            target = ids.get(edge.depends_on_id, edge.depends_on_id)
+            call.queue.depend(replace(edge, task_id=source, depends_on_id=target))
+        for key, named in plan.references.items():
+            references = {name: ids[target] for name, target in named.items()}
+            edit(call.queue, ids[key], Change(merge_metadata=references), actor=call.actor)
+        for key, status in plan.statuses.items():
+            in_status(call, call.queue.get(ids[key]), values.status(status))
+        tasks = [call.queue.get(task_id) for task_id in ids.values()]
+        end_of_dry_run(call)
+    if call.line.switch("dry-run"):
+        return _would_create([*plan.drafts.values()], edges=len(plan.edges))
+    return made(call, tasks, value={"ids": ids})
+
+
+def _would_create(drafts: Sequence[Draft], *, edges: int) -> Reply:
+    return Reply(
+        value={"dry_run": True, "node_count": len(drafts), "edge_count": edges},
+        text="\n".join(f"Would create: {draft.title}" for draft in drafts),
+    )
+
+
+def _drafts_of_markdown(call: Call, text: str) -> list[Draft]:
     """Each `## Title` is a task; the sections `### Priority`, `### Type`, … are the fields."""
     drafts = [_markdown_draft(call, title, lines) for title, lines in _split(text, "## ")]
     if not drafts:
@@ -64,7 +122,7 @@ def _markdown_draft(call: Call, title: str, body: str) -> Draft:
         acceptance_criteria=sections.get("acceptance", ""),
         owner=owner(call.env),
         created_by=call.actor,
-        metadata=with_settings(call, {}),
+        metadata=values.with_settings({}, call.settings),
     )
 
 
@@ -125,7 +183,7 @@ class _Graph(Struct, forbid_unknown_fields=True):
     commit_message: str = ""
 
 
-class GraphPlan(Struct, frozen=True, kw_only=True):
+class _GraphPlan(Struct, frozen=True, kw_only=True):
     """The tasks of a graph by their keys, and what connects them: the ends of an edge are keys of
     new tasks, or ids of existing ones.
     """
@@ -137,7 +195,7 @@ class GraphPlan(Struct, frozen=True, kw_only=True):
     references: Mapping[str, Mapping[str, str]]
 
 
-def graph_of_json(call: Call, text: str) -> GraphPlan:
+def _graph_of_json(call: Call, text: str) -> _GraphPlan:
     """A plan of nodes and edges, with every key and id known."""
     drafts: dict[str, Draft] = {}
     try:
@@ -180,7 +238,7 @@ def graph_of_json(call: Call, text: str) -> GraphPlan:
         edge(end(one.from_key, one.from_id), end(one.to_key, one.to_id), one.type, one.metadata)
         for one in graph.edges
     ]
-    return GraphPlan(
+    return _GraphPlan(
         drafts=drafts,
         edges=edges,
         statuses={node.key: values.status(node.status) for node in nodes if node.status},
@@ -207,5 +265,5 @@ def _node_draft(call: Call, node: _GraphNode, row: dict[str, Any]) -> Draft:
         estimated_minutes=minutes,
         due_at=in_utc(draft.due_at),
         defer_until=in_utc(draft.defer_until),
-        metadata=with_settings(call, draft.metadata),
+        metadata=values.with_settings(draft.metadata, call.settings),
     )
