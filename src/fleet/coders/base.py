@@ -42,7 +42,7 @@ class Options(Struct, frozen=True, kw_only=True):
     #: None: the last run ended by itself.
     cut_off: tuple[str, ...] | None = ()
     #: What people told this task's agents, for the prompt.
-    told: str = ""
+    messages: str = ""
     #: The program for the CLI's hooks, through which people reach a running agent; empty: none.
     hook: str = ""
     #: Have the hook refuse commands that the tripwire meets.
@@ -166,7 +166,7 @@ class Coder(ABC):
                 task_dir,
                 last_ending=self.options.last_ending,
                 cut_off=self.options.cut_off,
-                told=self.options.told,
+                messages=self.options.messages,
             )
         cap = None if self.prompt_on_stdin else prompts.ARGUMENT_CAP
         return prompts.fresh(
@@ -174,7 +174,7 @@ class Coder(ABC):
             task_dir,
             last_ending=self.options.last_ending,
             cap=cap,
-            told=self.options.told,
+            messages=self.options.messages,
         )
 
     def prompt_file(self, task_dir: Path) -> Path:

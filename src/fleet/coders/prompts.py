@@ -20,10 +20,12 @@ then exit.
 """
 
 
-_TOLD = "## What the person who runs this task said to its agents"
+_MESSAGES = "## What the person who runs this task said to its agents"
 
 
-def fresh(task: Task, task_dir: Path, *, last_ending: str, cap: int | None, told: str = "") -> str:
+def fresh(
+    task: Task, task_dir: Path, *, last_ending: str, cap: int | None, messages: str = ""
+) -> str:
     """The prompt that starts a session."""
     header = _read("coder_header.md.tmpl").format(
         task_id=task.id,
@@ -34,8 +36,8 @@ def fresh(task: Task, task_dir: Path, *, last_ending: str, cap: int | None, told
         invocation_line=f"Invocation directory: {task.cwd}" if task.cwd else "",
     )
     parts = [header.strip(), "---", _instructions(task, task_dir)]
-    if told:
-        parts.insert(1, f"{_TOLD}\n\n{told}")
+    if messages:
+        parts.insert(1, f"{_MESSAGES}\n\n{messages}")
     if last_ending:
         parts.insert(1, f"## How the last run ended\n\n{last_ending}")
     return "\n\n".join(parts)
@@ -61,7 +63,7 @@ def resumed(
     *,
     last_ending: str,
     cut_off: tuple[str, ...] | None = (),
-    told: str = "",
+    messages: str = "",
 ) -> str:
     """The prompt that carries a session on, which has the first prompt in memory.
 
@@ -75,7 +77,7 @@ def resumed(
         last_ending=last_ending,
         cut_off="" if cut_off is None else f"{_CUT_OFF}:{calls}" if calls else f"{_CUT_OFF}.",
     )
-    return f"{words}\n{_TOLD}\n\n{told}\n" if told else words
+    return f"{words}\n{_MESSAGES}\n\n{messages}\n" if messages else words
 
 
 def _fitted(task: Task, cap: int | None) -> str:

@@ -19,9 +19,9 @@ def day_budgets(fleet: Control, now: datetime) -> list[BudgetStatus]:
     if not empty:
         return []
     if supervisor_of(fleet.home) is not None:
-        told = {(each.scope, each.name): each for each in read_status(fleet.home).budgets}
-        if all(_same(told.get((each.scope, each.name)), each) for each in empty):
-            return [told[each.scope, each.name] for each in empty]
+        known = {(each.scope, each.name): each for each in read_status(fleet.home).budgets}
+        if all(_same(known.get((each.scope, each.name)), each) for each in empty):
+            return [known[each.scope, each.name] for each in empty]
     day = DayLedger(fleet.home, keeps=False).day(budgets.day_of(now))
     spends = [
         (Payer(fleet.config.project(project).path, account), spend)
@@ -43,5 +43,5 @@ def of_task(fleet: Control, task: Task, place: Place) -> BudgetStatus | None:
     return budgets.of_task(task.id, place.ruled.policy.budget, before)
 
 
-def _same(told: BudgetStatus | None, wanted: BudgetStatus) -> bool:
-    return told is not None and told.budget == wanted.budget
+def _same(known: BudgetStatus | None, wanted: BudgetStatus) -> bool:
+    return known is not None and known.budget == wanted.budget

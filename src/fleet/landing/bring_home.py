@@ -66,10 +66,10 @@ def by_settings(home: Home, work: WaitingWork) -> WaitingWork:
     if (how, to) == (work.landing.how, work.landing.to):
         return work
 
-    def told(found: Landing) -> Landing | None:
+    def with_address(found: Landing) -> Landing | None:
         return structs.replace(found, how=how, to=to) if found.state == work.landing.state else None
 
-    now = landing_json.change(home, work.task_id, told)
+    now = landing_json.change(home, work.task_id, with_address)
     return structs.replace(work, landing=now) if now is not None else work
 
 

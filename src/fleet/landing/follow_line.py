@@ -50,7 +50,7 @@ def follow(home: Home, repo: Repository, branch: str, abandon: threading.Event) 
         return TrainEnd(behind=learnt.behind)
     if moved.behind != learnt.behind:
         place.learn(structs.replace(learnt, behind=moved.behind))
-    return TrainEnd(behind=moved.behind, told=moved.told)
+    return TrainEnd(behind=moved.behind, sentences=moved.sentences)
 
 
 def _merged(

@@ -127,9 +127,9 @@ def _follow(lander: LanderSetup, key: TargetKey) -> LandReport:
             with lander_lock(repo, key.branch) as held:
                 if not held:
                     return LandReport(target=key, problem=OTHER_LANDER)
-                told = finish_followed(lander.home, repo)
+                sentences = finish_followed(lander.home, repo)
                 end = follow(lander.home, repo, key.branch, lander.abandon)
-                end = structs.replace(end, told=(*told, *end.told))
+                end = structs.replace(end, sentences=(*sentences, *end.sentences))
     except (FleetError, OSError) as error:
         problem = str(error)
     return LandReport(target=key, end=end, problem=problem)
@@ -148,11 +148,11 @@ def _land(
     with lander_lock(repo, key.branch) as held:
         if not held:
             return TrainEnd(left=OTHER_LANDER)
-        told = finish_followed(home, repo)
+        sentences = finish_followed(home, repo)
         reserved = ReservedFiles(home, repo, key.branch).read(tasks, lander.now())
         if not key.branch:
             _, all_brought = _brought(lander, waiting_work(home, tasks), settler, reserved)
-            return TrainEnd(told=told, more=not all_brought)
+            return TrainEnd(sentences=sentences, more=not all_brought)
         train = TrainRun(
             home,
             repo,
@@ -176,7 +176,7 @@ def _land(
         return structs.replace(
             end,
             more=end.more or not all_brought,
-            told=(*told, *end.told),
+            sentences=(*sentences, *end.sentences),
             watched=watched.task_ids,
             again_in=min(looks, default=0.0),
         )

@@ -69,7 +69,7 @@ class RedLines:
         at.settler.ask_about_line(work, why, line.commit)
         return True
 
-    def told(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """What a person is told, once for all that wait."""
         return [
             train_words.waits_for_line(self._at.branch, command, line, ids)

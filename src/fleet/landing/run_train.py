@@ -99,7 +99,7 @@ class TrainRun:
             if not self._at.left:
                 self._at.prover.end_train()
             self._at.learn()
-        self._at.told += self._red_lines.told()
+        self._at.sentences += self._red_lines.sentences()
         return self._at.end(more=waits > 0 or len(waiting) > len(group))
 
     def recover(self, tasks: Sequence[Task]) -> None:

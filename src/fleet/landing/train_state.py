@@ -38,7 +38,7 @@ class TrainEnd(Struct, frozen=True, kw_only=True):
     #: Why the branch does not stand at the line; empty: the branch does.
     behind: str = ""
     #: What a person should know of the checkouts that followed.
-    told: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
     #: Tasks whose pull request is watched, and in how many seconds the branch is looked at again:
     #: the forge is asked, or whether a line that failed by itself has moved.
     watched: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class TrainState:
         #: How many candidates fail, and why the line could not be moved last time.
         self.share, self.held = learnt.share, learnt.held
         self._behind = learnt.behind
-        self.told: list[str] = []
+        self.sentences: list[str] = []
         #: Why the train was left; and why a remote branch could not be read or moved for now.
         self.left = self.silence = ""
 
@@ -123,7 +123,7 @@ class TrainState:
 
     def note(self, moved: Moved) -> None:
         """The line has moved. Raises OSError."""
-        self.told += moved.told
+        self.sentences += moved.sentences
         self._note_behind(moved.behind)
 
     def note_ahead(self) -> None:
@@ -159,5 +159,5 @@ class TrainState:
             more=more and not self.left,
             left=self.left,
             behind=self._behind,
-            told=tuple(self.told),
+            sentences=tuple(self.sentences),
         )

@@ -16,7 +16,7 @@ from fleet.control import Control
 from fleet.control.notify.asked_stamps import asked_stamps
 from fleet.control.notify.channel_answer import answer_from_channel, is_open
 from fleet.control.notify.notices import notices
-from fleet.control.notify.outbox import Outbox, OutboxTrouble, ToldQuestion
+from fleet.control.notify.outbox import Outbox, OutboxTrouble, SentQuestion
 from fleet.control.notify.telling_rules import (
     IN_AN_HOUR,
     Notification,
@@ -113,15 +113,16 @@ class Notifier:
                 for each in [each for each in ready if each.notice.topic != "question"]:
                     outbox.keep(put_off(each, now))
                     ready.remove(each)
-            for notification, told in notifications(ready, now, settings, _nonces()):
+            for notification, items in notifications(ready, now, settings, _nonces()):
                 question = None
                 if notification.nonce:
-                    question = ToldQuestion(
+                    question = SentQuestion(
                         nonce=notification.nonce, notification=notification.key,
-                        task=told[0].notice.task, notice=told[0].key, options=notification.options,
+                        task=items[0].notice.task, notice=items[0].key,
+                        options=notification.options,
                     )  # fmt: skip
                 outbox.add(notification, list(self._senders), question)
-                for each in told:
+                for each in items:
                     outbox.keep(after_telling(each, now, settings))
         for sender in self._senders.values():
             sender.news.set()
@@ -138,7 +139,7 @@ class Notifier:
             if ended:
                 self._tell_end(question, "answered elsewhere, or no longer asked")
 
-    def _tell_end(self, question: ToldQuestion, end: str) -> None:
+    def _tell_end(self, question: SentQuestion, end: str) -> None:
         for name, remote in self.outbox.remotes(question.notification):
             if (sender := self._senders.get(name)) is not None:
                 sender.channel.end_question(remote, f"{question.task}: {end}")
@@ -187,7 +188,7 @@ class Notifier:
         else:
             reader.acknowledge(reply, f"{question.task} does not ask that any more.")
 
-    def _meant(self, reader: ReplyReader, reply: PersonReply) -> ToldQuestion | None:
+    def _meant(self, reader: ReplyReader, reply: PersonReply) -> SentQuestion | None:
         """The question that a reply answers."""
         if reply.nonce:
             return self.outbox.question(reply.nonce)

@@ -34,7 +34,7 @@ reviewer and not as its author.
 {tasks}
 """
 #: Characters of what the whole is for that the acceptance task is told.
-_MOST_TOLD = 20_000
+_MOST_SHOWN = 20_000
 
 
 class PlanPlace(Struct, frozen=True, kw_only=True):
@@ -183,7 +183,7 @@ def _acceptance(
     source = f"{place.spec} and what lies beside it" if place.is_file else "what it is for, below"
     text = _ACCEPT.format(title=plan.title, source=source, tasks="\n".join(listed))
     if plan.body.strip():
-        text += f"\n## What it is for\n\n{plan.body.strip()[:_MOST_TOLD]}\n"
+        text += f"\n## What it is for\n\n{plan.body.strip()[:_MOST_SHOWN]}\n"
     return _draft(
         ACCEPTANCE,
         Draft(title=f"Acceptance: {plan.title}"[:500], description=text, labels=("acceptance",)),

@@ -5,7 +5,7 @@ from msgspec import Struct
 from fleet.errors import BadInput
 
 #: Problems of one file that are told at once.
-_MOST_TOLD = 10
+_MOST_SHOWN = 10
 
 
 class SpecFile(Struct, frozen=True, kw_only=True):
@@ -40,6 +40,6 @@ def refuse(problems: list[str], *, hint: str = "") -> None:
     """Raise BadInput with these problems, each a line that begins with the place; none: go on."""
     if not problems:
         return
-    more = len(problems) - _MOST_TOLD
-    told = problems[:_MOST_TOLD] + ([f"… and {more} more"] if more > 0 else [])
-    raise BadInput("\n".join(told), hint=hint)
+    more = len(problems) - _MOST_SHOWN
+    shown = problems[:_MOST_SHOWN] + ([f"… and {more} more"] if more > 0 else [])
+    raise BadInput("\n".join(shown), hint=hint)

@@ -13,7 +13,7 @@ LEASE_LOST = "the loss of its lease"
 #: Values of `Stopped.by` that say nothing about the task.
 OURS = (SHUTDOWN, LEASE_LOST)
 #: `Stopped.by` of a run that is stopped for a message and resumed with it.
-TOLD = "a message"
+MESSAGE = "a message"
 
 #: Characters of an agent's or a CLI's text that go into the queue.
 _TEXT_CAP = 4000

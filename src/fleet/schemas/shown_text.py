@@ -29,7 +29,7 @@ def first_line(text: str) -> str:
     return one_line(text.strip().partition("\n")[0])
 
 
-def told_ending(outcome: str, why: str) -> str:
+def ending_words(outcome: str, why: str) -> str:
     """`Stalled (silent): nothing moved for 7m`: the outcome, and why, each of them once."""
     rest = first_line(why).rstrip(": ")
     reason = outcome.partition("(")[2].removesuffix(")")

@@ -15,7 +15,7 @@ from fleet.schemas import (
     Stalled,
     Stopped,
 )
-from fleet.schemas.decision import SHUTDOWN, TOLD
+from fleet.schemas.decision import MESSAGE, SHUTDOWN
 from fleet.schemas.outcome import CUT_OFF
 from fleet.schemas.policy import BUDGETS, DAY_BUDGETS
 
@@ -75,7 +75,7 @@ def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:
     same end.
     """
     match outcome:
-        case Stopped(by=by) if by == TOLD:
+        case Stopped(by=by) if by == MESSAGE:
             return True
         case _ if tool_calls == 0:
             return False  # the session has nothing to remember

@@ -33,8 +33,8 @@ from fleet.schemas import (
 )
 from fleet.schemas.decision import (
     LEASE_LOST,
+    MESSAGE,
     SHUTDOWN,
-    TOLD,
     Decision,
     blocked,
     plain_text,
@@ -157,8 +157,8 @@ def _by_outcome(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             soonest = now + min(3 * facts.wait, _LIMIT_WAIT)
             # Whether one that passes is over as soon, its account knows.
             undated = soonest if limit.kind in PASSING else now + UNDATED
-            told = limit.resets_at or undated
-            resets_at = told if told <= now + LONGEST else undated
+            until = limit.resets_at or undated
+            resets_at = until if until <= now + LONGEST else undated
             wait = spread(max(resets_at, soonest), now, facts.jitter)
             return released(_refusal(outcome), not_before=wait)
         case ContextFull():
@@ -206,7 +206,7 @@ def stopped(outcome: Stopped, task_id: str) -> Decision:
         return released("the supervisor shut down")
     if outcome.by == LEASE_LOST:
         return released("the task was taken from this supervisor")
-    if outcome.by == TOLD:
+    if outcome.by == MESSAGE:
         return released("stopped to be told something, and goes on with it")
     return blocked(f"stopped by {outcome.by}; to go on: fleet retry {task_id}")
 

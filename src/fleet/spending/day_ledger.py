@@ -13,7 +13,7 @@ from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from fleet.errors import InvalidTask
 from fleet.files.append_file import append
@@ -46,7 +46,7 @@ class SpendEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     account: str = ""
     spend: Spend = Spend()
     #: A warning that was given, so that it is given once.
-    told: str = ""
+    warning: str = field(default="", name="told")
 
 
 class Day:
@@ -54,14 +54,14 @@ class Day:
 
     def __init__(self, entries: list[SpendEntry]) -> None:
         self.entries: dict[tuple[str, int], SpendEntry] = {}
-        self.told: set[str] = set()
+        self.warnings: set[str] = set()
         self._sums: dict[tuple[str, str], Spend] | None = None
         for entry in entries:
             self.add(entry)
 
     def add(self, entry: SpendEntry) -> None:
-        if entry.told:
-            self.told.add(entry.told)
+        if entry.warning:
+            self.warnings.add(entry.warning)
         elif entry.task:
             self.entries[entry.task, entry.run] = entry
             self._sums = None
@@ -106,14 +106,14 @@ class DayLedger:
         """Count what a run on another host spent; the host's home has the line."""
         self.day(name).add(entry)
 
-    def tell_once(self, name: str, what: str) -> bool:
+    def warn_once(self, name: str, what: str) -> bool:
         """Whether a warning is to be given: once a day, over restarts."""
-        if what in self.day(name).told:
+        if what in self.day(name).warnings:
             return False
         try:
-            self._add(name, SpendEntry(told=what))
+            self._add(name, SpendEntry(warning=what))
         except OSError:
-            self.day(name).told.add(what)  # a full disk: the next supervisor may say it again
+            self.day(name).warnings.add(what)  # a full disk: the next supervisor may say it again
         return True
 
     def _add(self, name: str, entry: SpendEntry) -> None:

@@ -48,7 +48,7 @@ class Ready(Struct, frozen=True, kw_only=True):
     #: What the session that is carried on had used before.
     before: Usage = Usage()
     #: Numbers of the messages in the prompt that no run has read.
-    told: tuple[int, ...] = ()
+    messages: tuple[int, ...] = ()
     #: When it was put together: the preparation of the run begins.
     at: datetime
 

@@ -15,7 +15,7 @@ from fleet.runs.outcome_history import believed_ending
 from fleet.runs.questions.record_answer import record_answer
 from fleet.runs.run_directory import Run, latest_run
 from fleet.schemas import Lease, Request, Stopped
-from fleet.schemas.decision import TOLD, released
+from fleet.schemas.decision import MESSAGE, released
 from fleet.settlement.settle_table import stopped
 from fleet.spool.drop_box import give_answer
 from fleet.supervisor.active.follow_runs import RunFollower
@@ -218,7 +218,7 @@ class Dispatcher:
             say("telling", f"{task_id}: a message of {by} came")
         elif request.wish == "answer":
             say("answered", f"{task_id}: {self._answer(request, by)}")
-        elif request.wish == "tell" and self.stop(task_id, Stopped(by=TOLD)):
+        elif request.wish == "tell" and self.stop(task_id, Stopped(by=MESSAGE)):
             say("telling", f"{task_id}: stopping for a message of {by}")
         elif request.wish == "stop" and self.stop(
             task_id, Stopped(by=by), now=request.text == "now"

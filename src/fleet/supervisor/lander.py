@@ -76,7 +76,7 @@ class Lander:
         self._again: dict[TargetKey, float] = {}
         self._tries: defaultdict[TargetKey, _Tries] = defaultdict(_Tries)
         #: Tasks of which the loop knows that they wait for their pull request.
-        self._told_of: set[str] = set()
+        self._watched: set[str] = set()
         #: Tasks that were sent back, as of the last look.
         self._known_back: frozenset[str] = frozenset()
         self._said: set[str] = set()
@@ -137,7 +137,9 @@ class Lander:
         taken = take_over_landings(self._setup, self._state.config)
         if taken.again:
             self._look_at = time.monotonic() + _LOOK_AGAIN
-        self._state.travel.told.extend(each for each in taken.said if each not in self._taken_said)
+        self._state.travel.sentences.extend(
+            each for each in taken.said if each not in self._taken_said
+        )
         self._taken_said = frozenset(taken.said)
         return survey(self._state.home)
 
@@ -167,16 +169,16 @@ class Lander:
         for task_id, words in report.said:
             task_dir = self._state.home.task(task_id)
             self._state.log.say("landing", f"{task_id}: {words}", task_dir=task_dir, task=task_id)
-        for text in end.told:
+        for text in end.sentences:
             self._state.log.say("landing", text)
         for task_id in report.closed:
             self._state.events.append(LandingEnded(task_id, closed=True))
         close_epics_of(self._state, report.closed)
         for task_id in report.back:
             self._state.events.append(LandingEnded(task_id))
-        for task_id in (*report.asks, *(set(end.watched) - self._told_of)):
+        for task_id in (*report.asks, *(set(end.watched) - self._watched)):
             self._state.events.append(LandingEnded(task_id, asks=True))
-        self._told_of = (self._told_of | set(end.watched)) - {*report.closed, *report.back}
+        self._watched = (self._watched | set(end.watched)) - {*report.closed, *report.back}
         if end.behind:
             self._say_once("landing", f"{key.branch} is behind what landed: {end.behind}")
         self._failed(key, report.problem)

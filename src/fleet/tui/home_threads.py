@@ -77,22 +77,22 @@ class HomeThread:
         self._kept = KeptHome(opened)
         self._post = post
         self._waiting: dict[str, Job[object]] = {}
-        self._told = Condition()
+        self._woken = Condition()
         #: Since when the job in hand is at work; None: the thread is idle.
         self.busy_since: float | None = None
         Thread(target=self._work, name="fleet-top", daemon=True).start()
 
     def submit(self, slot: str, job: "Job[T]") -> None:
         """Have a job done; one that still waits in this slot is forgotten."""
-        with self._told:
+        with self._woken:
             self._waiting[slot] = job  # pyright: ignore[reportArgumentType]
-            self._told.notify()
+            self._woken.notify()
 
     def _work(self) -> None:
         while True:
-            with self._told:
+            with self._woken:
                 while not self._waiting:
-                    self._told.wait()
+                    self._woken.wait()
                 slot = next(iter(self._waiting))
                 job = self._waiting.pop(slot)
             self.busy_since = time.monotonic()

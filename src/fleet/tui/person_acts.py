@@ -50,7 +50,7 @@ class PersonActs:
         self._number += 1  # acts never replace each other
 
         def tell(end: ActEnd | Unread) -> None:
-            self._told(end, line)
+            self._show_end(end, line)
 
         def do(fleet: Control) -> ActEnd:
             return carry_out(fleet, verb, dict(given), surface="top")
@@ -249,7 +249,7 @@ class PersonActs:
 
         self._app.push_screen(TextForm(title, [((said(", ".join(ids)), "dim"),)]), take)
 
-    def _told(self, end: ActEnd | Unread, line: str) -> None:
+    def _show_end(self, end: ActEnd | Unread, line: str) -> None:
         at = self._app.clock()
         if isinstance(end, Unread):
             words = f"{end.message} {end.hint}".strip()

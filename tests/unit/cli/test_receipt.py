@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from fleet.cli.inspect.receipt import show_receipt
-from fleet.cli.terminal_text import told_ending
+from fleet.cli.terminal_text import ending_words
 from fleet.schemas import Command, Finding, Receipt, Usage, Verdict
 
 
@@ -62,9 +62,9 @@ def test_what_is_not_known_is_not_nought(capsys):
 )
 def test_an_ending_says_each_thing_once(outcome, why, shown):
     """Not `Stalled (silent): stalled (silent)`."""
-    assert told_ending(outcome, why).startswith(shown)
-    assert told_ending(outcome, why).lower().count(outcome.lower()) == 1
-    assert not told_ending(outcome, why).endswith(":")
+    assert ending_words(outcome, why).startswith(shown)
+    assert ending_words(outcome, why).lower().count(outcome.lower()) == 1
+    assert not ending_words(outcome, why).endswith(":")
 
 
 def test_a_denied_command_stands_as_denied(capsys):

@@ -9,7 +9,7 @@ from fleet.config.notify import NotifySettings
 from fleet.control import Control
 from fleet.control.notify.notices import Notice
 from fleet.control.notify.notify_status import notify_status
-from fleet.control.notify.outbox import KEPT, Outbox, ToldQuestion
+from fleet.control.notify.outbox import KEPT, Outbox, SentQuestion
 from fleet.control.notify.telling_rules import NoticeState, Notification
 from fleet.control.status import fleet_status
 from fleet.doctor.check_leftovers import channels
@@ -23,7 +23,7 @@ def outbox(home):
     outbox = Outbox(home)
     for key in ("a", "b"):
         message = Notification(key=key, at=NOW, topic="question", subject="s", text="t", nonce=key)
-        asked = ToldQuestion(nonce=key, notification=key, task="fleet-a", notice="n", options=())
+        asked = SentQuestion(nonce=key, notification=key, task="fleet-a", notice="n", options=())
         outbox.add(message, ["phone"], asked)
     outbox.sent("a", "phone", "7")
     outbox.put_off("b", "phone", None, "it hangs")

@@ -39,8 +39,8 @@ def test_a_candidate_is_not_sent_back_for_a_branch_that_fails_by_itself(place):
         assert landing.words() == "verified, waits until main itself passes"
     assert place.runs() == 4, "both together, each alone, and the branch"
     assert report.said == ()
-    assert len(report.end.told) == 1
-    assert ", ".join(tasks) in report.end.told[0]
+    assert len(report.end.sentences) == 1
+    assert ", ".join(tasks) in report.end.sentences[0]
     assert report.end.again_in > 0
 
 

@@ -30,7 +30,7 @@ from fleet.schemas import (
     Stopped,
     Verdict,
 )
-from fleet.schemas.decision import LEASE_LOST, SHUTDOWN, TOLD
+from fleet.schemas.decision import LEASE_LOST, MESSAGE, SHUTDOWN
 from fleet.settlement.refused_merge import LandTries
 from fleet.settlement.settle_table import (
     FULL_CONTEXTS,
@@ -171,7 +171,7 @@ ROWS = [
     ("Stopped by a person", Stopped(by="ada"), facts()),
     ("Stopped by the supervisor's shutdown", Stopped(by=SHUTDOWN), facts()),
     ("Stopped as the lease was lost", Stopped(by=LEASE_LOST), facts()),
-    ("Stopped to be told something", Stopped(by=TOLD), facts()),
+    ("Stopped to be told something", Stopped(by=MESSAGE), facts()),
     ("its program is missing", Lost(), facts(spawn_failure=MISSING)),
     ("it cannot be run for another reason", Lost(), facts(spawn_failure=NO_CWD)),
     ("it never started", Lost(), facts(started=False)),

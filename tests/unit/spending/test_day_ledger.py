@@ -139,13 +139,13 @@ def test_a_run_without_a_receipt_counts_by_its_ending(home):
 
 def test_a_warning_is_given_once_a_day(home):
     """Over restarts, and also where the disk is full."""
-    assert DayLedger(home, keeps=True).tell_once(TODAY, "near:day")
-    assert not DayLedger(home, keeps=True).tell_once(TODAY, "near:day")
+    assert DayLedger(home, keeps=True).warn_once(TODAY, "near:day")
+    assert not DayLedger(home, keeps=True).warn_once(TODAY, "near:day")
     full = DayLedger(home, keeps=True)
     full.day(TODAY)
     fill_the_disk(home)
-    assert full.tell_once(TODAY, "near:task")
-    assert not full.tell_once(TODAY, "near:task")
+    assert full.warn_once(TODAY, "near:task")
+    assert not full.warn_once(TODAY, "near:task")
 
 
 def test_a_full_disk_loses_no_run(home):

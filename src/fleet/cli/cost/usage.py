@@ -156,14 +156,14 @@ def _summary(total: Spent) -> str:
         parts.append(f"{_share(used.cache_read, read)} of the input was cached")
     verified = {"checked": total.checked, "plausible": total.plausible}
     if any(verified.values()):
-        told = ", ".join(f"{number} {word}" for word, number in verified.items() if number)
-        parts.append(f"tasks verified: {told}")
+        words = ", ".join(f"{number} {word}" for word, number in verified.items() if number)
+        parts.append(f"tasks verified: {words}")
     if total.wasted_runs:
         money = f", {_mark(total)}{shown_usd(total.wasted_usd, exact=True)}"
-        told = money if total.wasted_usd else ""
+        words = money if total.wasted_usd else ""
         lost = f"{shown_runs(total.wasted_runs)} without verified work"
         tokens = f"{_tokens(total.wasted_tokens)} tokens"
-        parts.append(f"{tokens}{told} went into {lost}")
+        parts.append(f"{tokens}{words} went into {lost}")
     if total.uncounted and total.uncounted < total.runs:
         parts.append(f"the tokens of {shown_runs(total.uncounted)} are not all known")
     if total.unpriced and total.unpriced < total.runs:

@@ -114,7 +114,7 @@ def _for_lander(fleet: Control) -> str:
 def _revert(fleet: Control, task_id: str) -> None:
     with waiting(f"taking {task_id} back, and verifying what is left"):
         done = revert(fleet, fleet.get(task_id))
-    for text in done.value.told:
+    for text in done.value.sentences:
         print_line(one_line(text))
     print_line(done.words)
     print_line(

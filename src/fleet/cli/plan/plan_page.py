@@ -36,12 +36,12 @@ def _figures(view: PlanView) -> str:
     work = len(view.tasks) - done - sum(task.state == "group" for task in view.tasks)
     if not work:
         return f"Nothing is left to do: {_tasks(done)} ticked in the spec."
-    told = f"{_tasks(work)} in {_count(len(view.waves), 'wave')}"
-    told += f", at most {view.widest} at once" if view.widest > 1 else ""
+    words = f"{_tasks(work)} in {_count(len(view.waves), 'wave')}"
+    words += f", at most {view.widest} at once" if view.widest > 1 else ""
     optional = sum(task.optional and task.wave > 0 for task in view.tasks)
-    told += f"; {optional} optional, which no other waits for" if optional else ""
+    words += f"; {optional} optional, which no other waits for" if optional else ""
     ticked = f"; {done} ticked already" if done else ""
-    return f"{told}{ticked}"
+    return f"{words}{ticked}"
 
 
 def _tasks(number: int) -> str:
@@ -127,7 +127,7 @@ def _standing(view: PlanView, apply_line: str) -> Iterator[str]:
     if not view.epic:
         yield folded(f"Nothing of it is in the queue. To make the tasks: {apply_line}", 2)
         return
-    told = [
+    counts = [
         f"{len(_work(keys))} {word}"
         for keys, word in (
             (found.new, "new (+)"),
@@ -137,7 +137,7 @@ def _standing(view: PlanView, apply_line: str) -> Iterator[str]:
         )
         if _work(keys)
     ]
-    yield folded(f"Against {view.epic}: {', '.join(told) or 'nothing'}", 2)
+    yield folded(f"Against {view.epic}: {', '.join(counts) or 'nothing'}", 2)
     for keys, words in (
         (found.gone, "no longer in the spec, never begun; --prune closes them"),
         (found.gone_begun, "no longer in the spec, but begun; left alone"),

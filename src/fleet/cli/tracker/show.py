@@ -8,11 +8,11 @@ from fleet.cli.fast_path import Quick
 from fleet.cli.print_lines import print_line, print_row
 from fleet.cli.terminal_text import (
     duration,
+    ending_words,
     first_line,
     lines,
     moment,
     one_line,
-    told_ending,
 )
 from fleet.control import Control
 from fleet.control.landing.open_landings import landing_host, landing_of, landing_words
@@ -214,9 +214,9 @@ def _runs(details: TaskDetails) -> list[ShownField]:
     if details.last_run is not None:
         number, ending = details.last_run
         where = f"{number} on host {past.last_host}" if past.last_host else f"{number}"
-        rows.append(("last run", f"{where}: {told_ending(named(ending.outcome), ending.why)}"))
+        rows.append(("last run", f"{where}: {ending_words(named(ending.outcome), ending.why)}"))
         rows += [
-            ("earlier", f"{number}: {told_ending(named(each.outcome), each.why)}")
+            ("earlier", f"{number}: {ending_words(named(each.outcome), each.why)}")
             for number, each in details.past.earlier
         ]
         rows += [("denied", first_line(call)) for call in ending.denied]

@@ -87,19 +87,19 @@ def _reason(
     exit_reasons: Mapping[int, Reason],
 ) -> Reason:
     by_code = exit_reasons.get(exit_code) if exit_code is not None else None
-    told = cast("Reason", totals.reason if totals.reason in _REASONS else "")
+    by_stream = cast("Reason", totals.reason if totals.reason in _REASONS else "")
     if totals.terminal == "error":
-        return told or by_code or "unknown"
-    if totals.terminal is None and told in ("rate_limit", "overloaded", "api_error"):
+        return by_stream or by_code or "unknown"
+    if totals.terminal is None and by_stream in ("rate_limit", "overloaded", "api_error"):
         # The CLI was refused and ended without saying so: a retry at once would be refused too.
-        return told
+        return by_stream
     if signal is not None or (exit_code is not None and exit_code > 128 and not by_code):
         return "killed"
     if totals.terminal == "success":
         return by_code or "exit_code"
     if not totals.events:
         return by_code or "never_started"
-    return by_code or told or ("denied" if totals.denied else "no_ending")
+    return by_code or by_stream or ("denied" if totals.denied else "no_ending")
 
 
 def _tail(stderr: str) -> str:

@@ -151,8 +151,8 @@ class RunTotals(Struct, kw_only=True):
             self.offers, self.missing = event.offers, event.missing
 
     def _limits(self, event: Event) -> None:
-        for told in event.limits:
-            if (limit := sane_limit(told)) is not None:
+        for claimed in event.limits:
+            if (limit := sane_limit(claimed)) is not None:
                 self.limits[limit.kind] = _dated(limit, event)
 
     def _ending(self, event: Event) -> None:

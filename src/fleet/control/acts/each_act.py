@@ -209,9 +209,9 @@ def land(
     from fleet.control.landing.land import land
 
     end = land(fleet, task_ids, wait=wait, tell=say, env=env)
-    told = [f"{each} has landed." for each in end.landed]
-    told += [f"{each}: {words}." for each, words in end.left if each in task_ids]
-    return Acted(" ".join(told), end)
+    sentences = [f"{each} has landed." for each in end.landed]
+    sentences += [f"{each}: {words}." for each, words in end.left if each in task_ids]
+    return Acted(" ".join(sentences), end)
 
 
 def hold(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ) -> Acted[Landing]:

@@ -111,7 +111,7 @@ def _follow_lines(setup: LanderSetup, tell: Tell) -> None:
     """Have branches follow their lines whose checkouts are clean by now."""
     for learnt in branches_behind(setup.home):
         report = land_target(setup, target_key(learnt.repository, learnt.branch))
-        for text in report.end.told:
+        for text in report.end.sentences:
             tell(text)
         if report.problem or report.end.behind:
             why = report.problem or report.end.behind
@@ -124,7 +124,7 @@ def _in_foreground(
     fleet: Control, task_ids: Sequence[str], setup: LanderSetup, tell: Tell
 ) -> LandEnd:
     """Run trains until none of the tasks waits for one."""
-    told: set[str] = set()
+    said: set[str] = set()
     for _ in range(_MOST_TRAINS):
         wanted = set(_on_the_way(fleet, task_ids))
         keys = [key for key, ids in survey(fleet.home).work.items() if wanted & set(ids)]
@@ -133,10 +133,10 @@ def _in_foreground(
         report = land_target(setup, keys[0])
         for task_id, words in report.said:
             tell(f"{task_id}: {words}")
-        for text in report.end.told:
+        for text in report.end.sentences:
             tell(text)
-        if report.end.behind and report.end.behind not in told:
-            told.add(report.end.behind)
+        if report.end.behind and report.end.behind not in said:
+            said.add(report.end.behind)
             tell(f"{keys[0].branch} is behind what landed, for now: {report.end.behind}")
         if report.problem:
             return _end(fleet, task_ids, problem=report.problem)

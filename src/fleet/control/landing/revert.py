@@ -51,7 +51,7 @@ class RevertedWork(Struct, frozen=True, kw_only=True):
     #: Why the branch does not stand there yet; empty if the branch does.
     behind: str = ""
     #: What a person should know of the checkouts that followed.
-    told: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
 
 
 class _RevertSettler(LandingSettler):
@@ -131,7 +131,11 @@ def revert(fleet: Control, task: Task, *, env: Mapping[str, str] = os.environ) -
         )
     _noted(fleet, task, landing, settler.commit, actor(env))
     return RevertedWork(
-        task_id=task.id, into=landing.into, commit=settler.commit, behind=end.behind, told=end.told
+        task_id=task.id,
+        into=landing.into,
+        commit=settler.commit,
+        behind=end.behind,
+        sentences=end.sentences,
     )
 
 
@@ -143,10 +147,10 @@ def _moved(
     while True:
         with lander_lock(repo, landing.into) as held:
             if held:
-                told = finish_followed(fleet.home, repo)
+                sentences = finish_followed(fleet.home, repo)
                 complete_train(fleet, repo, landing, settler.by)
                 end = _reverted(fleet, repo, task, landing, settler)
-                return structs.replace(end, told=(*told, *end.told))
+                return structs.replace(end, sentences=(*sentences, *end.sentences))
         if time.monotonic() >= until:
             raise Refused(
                 f"another lander is at work on {repo.root}", hint="Try again in a moment."

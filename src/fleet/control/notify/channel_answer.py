@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fleet.control import Control
 from fleet.control.acts.act_table import carry_out
 from fleet.control.notify.notices import Notice
-from fleet.control.notify.outbox import Outbox, ToldQuestion
+from fleet.control.notify.outbox import Outbox, SentQuestion
 from fleet.control.tasks.questions import question_of
 from fleet.errors import NotFound, Refused
 
@@ -17,7 +17,7 @@ GONE = "no longer asked"
 def answer_from_channel(
     fleet: Control,
     outbox: Outbox,
-    question: ToldQuestion,
+    question: SentQuestion,
     text: str,
     *,
     by: str,
@@ -43,7 +43,7 @@ def answer_from_channel(
     return True
 
 
-def is_open(fleet: Control, question: ToldQuestion) -> bool:
+def is_open(fleet: Control, question: SentQuestion) -> bool:
     """The task still asks what was told."""
     try:
         asked = question_of(fleet, fleet.get(question.task))

@@ -32,7 +32,7 @@ class OutboxTrouble(FleetError):
     """The outbox cannot be read or written."""
 
 
-class ToldQuestion(Struct, frozen=True, kw_only=True):
+class SentQuestion(Struct, frozen=True, kw_only=True):
     """A question that was told, and what an answer must name."""
 
     nonce: str
@@ -125,7 +125,7 @@ class Outbox:
     # What is told.
 
     def add(
-        self, notification: Notification, channels: Sequence[str], question: ToldQuestion | None
+        self, notification: Notification, channels: Sequence[str], question: SentQuestion | None
     ) -> None:
         """Have a notification sent through each channel."""
         now = _seconds(notification.at)
@@ -186,18 +186,18 @@ class Outbox:
 
     # What is answered.
 
-    def question(self, nonce: str) -> ToldQuestion | None:
+    def question(self, nonce: str) -> SentQuestion | None:
         return _question(self._rows("asked", nonce=nonce))
 
-    def question_by_remote(self, channel: str, remote: str) -> ToldQuestion | None:
+    def question_by_remote(self, channel: str, remote: str) -> SentQuestion | None:
         """The question that a channel's own message told."""
         return _question(self._rows("asked_by_remote", channel=channel, remote=remote))
 
-    def question_by_notification(self, key: str) -> ToldQuestion | None:
+    def question_by_notification(self, key: str) -> SentQuestion | None:
         """The question that a notification told."""
         return _question(self._rows("asked_by_message", key=key))
 
-    def open_questions(self) -> list[ToldQuestion]:
+    def open_questions(self) -> list[SentQuestion]:
         return [each for row in self._rows("open_asked") if (each := _question([row])) is not None]
 
     def end_question(self, nonce: str, end: str) -> bool:
@@ -218,11 +218,11 @@ class Outbox:
         self._rows("remember", name=name, value=value)
 
 
-def _question(rows: Sequence[tuple[Any, ...]]) -> ToldQuestion | None:
+def _question(rows: Sequence[tuple[Any, ...]]) -> SentQuestion | None:
     if not rows:
         return None
     nonce, notification, task, notice, options, end = rows[0]
-    return ToldQuestion(
+    return SentQuestion(
         nonce=nonce, notification=notification, task=task, notice=notice, end=end or "",
         options=msgspec.json.decode(options, type=tuple[str, ...]),
     )  # fmt: skip

@@ -11,7 +11,7 @@ from msgspec import Struct
 from fleet.home.landing_json import Landing
 from fleet.schemas import Changes, Check, Receipt
 from fleet.schemas.budget import shown_usd
-from fleet.schemas.shown_text import count, duration, one_line, told_ending
+from fleet.schemas.shown_text import count, duration, ending_words, one_line
 from fleet.schemas.units import shown_size
 
 #: How many files and commands are listed; --json has all.
@@ -66,7 +66,7 @@ def landing_rows(landing: Landing | None) -> Iterator[ReceiptRow]:
 
 def receipt_rows(receipt: Receipt) -> Iterator[ReceiptRow]:
     """All that a receipt tells, the ending first."""
-    yield ReceiptRow("ended", told_ending(receipt.outcome, receipt.why))
+    yield ReceiptRow("ended", ending_words(receipt.outcome, receipt.why))
     if receipt.claim is not None:
         yield ReceiptRow("claim", one_line(receipt.claim))
     if receipt.verdict is not None:

@@ -61,7 +61,7 @@ class _Target:
         self.mark = mark
         self.task_id = _task_of(mark)
         self.run = _run_of(home, mark)
-        self.told: set[ProcessId] = set()
+        self.signalled: set[ProcessId] = set()
         self.by_hand = False
         self.seconds: float | None = None
         self.left: tuple[int, ...] = ()
@@ -69,12 +69,12 @@ class _Target:
         with suppress(FleetError):
             self.grace = self.run.spec().grace if self.run else 0.0
 
-    def tell(self, rows: list[ProcessRow], number: signal.Signals) -> None:
+    def signal_roots(self, rows: list[ProcessRow], number: signal.Signals) -> None:
         """Signal the roots of the run's process tree: the keeper, or what a dead keeper left."""
         pids = {row.who.pid for row in rows}
         for row in rows:
-            if row.parent not in pids and row.who not in self.told:
-                self.told.add(row.who)
+            if row.parent not in pids and row.who not in self.signalled:
+                self.signalled.add(row.who)
                 process_identity.send(row.who, number)
                 process_identity.send(row.who, signal.SIGCONT)  # one that was halted hears nothing
 
@@ -212,7 +212,7 @@ def _press(target: _Target, rows: list[ProcessRow], spent: float, *, now: bool) 
     target.seconds, target.left = None, tuple(row.who.pid for row in rows)
     grace = 0.0 if now else target.grace
     if rows and spent < grace + KEEPERS_TIME and (spent < grace or target.kept()):
-        target.tell(rows, signal.SIGINT if now else signal.SIGTERM)
+        target.signal_roots(rows, signal.SIGINT if now else signal.SIGTERM)
     elif rows or not _recorded(target.run):
         # A dead keeper cannot sweep: what dropped the mark still holds the task's lock.
         target.left = tuple(who.pid for who in target.kill(rows))
@@ -237,7 +237,9 @@ def _recorded(run: Run | None) -> bool:
 def _wait(targets: Iterable[_Target]) -> None:
     """Wait until the signalled processes have ended, but not longer than one pause."""
     poller = select.poll()
-    fds = {fd for target in targets for who in target.told if (fd := process_identity.pidfd(who))}
+    fds = {
+        fd for target in targets for who in target.signalled if (fd := process_identity.pidfd(who))
+    }
     for fd in fds:
         poller.register(fd, select.POLLIN)
     if not fds:  # only such are left as were killed, or nothing here tells when they end

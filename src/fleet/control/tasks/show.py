@@ -77,7 +77,7 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
     """What is known of a task. An invalid task is described, not refused."""
     bring_if_possible(fleet, task.id)
     task_dir = fleet.home.task(task.id)
-    told = tuple(messages.read(task_dir))
+    said = tuple(messages.read(task_dir))
     runs = _last_runs(fleet, task)
     last_run = runs[0] if runs else None
     waits = task.status in ("open", "deferred")
@@ -96,7 +96,7 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
     except InvalidTask as error:
         return TaskDetails(
             task=task, invalid=error.message, hint=error.hint,
-            last_run=last_run, messages=told, blockers=blockers, past=past,
+            last_run=last_run, messages=said, blockers=blockers, past=past,
         )  # fmt: skip
     budget, day_budget = _budgets(fleet, task, place, now)
     clone = fleet.home.clone(task.id)
@@ -104,7 +104,7 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
         task=task, place=place, clone=str(clone) if record else "",
         branch=clone_record.branch_of(task.id), repository=record.repository if record else "",
         clone_is_gone=record is not None and record.made and not clone.exists(),
-        budget=budget, day_budget=day_budget, last_run=last_run, messages=told,
+        budget=budget, day_budget=day_budget, last_run=last_run, messages=said,
         blockers=blockers, past=past,
     )  # fmt: skip
 

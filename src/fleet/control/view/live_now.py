@@ -216,8 +216,8 @@ class LiveNow:
             for row in self._rows.values()
             if row.run is not None
         }
-        told = ("in_progress", "blocked")
-        wanted |= {home.task(row.id) for row in self._rows.values() if row.status in told}
+        with_files = ("in_progress", "blocked")
+        wanted |= {home.task(row.id) for row in self._rows.values() if row.status in with_files}
         for gone in self._watched - wanted:
             self._watch.drop(gone)
         for fresh in wanted - self._watched:

@@ -73,21 +73,21 @@ def _runs(fleet: Control, start: datetime, end: datetime) -> Iterator[tuple[Segm
 
 
 def _segment(folder: Path, run: Run) -> Segment | None:
-    told = run_summary(run)
-    if told.begun is None:
+    summary = run_summary(run)
+    if summary.begun is None:
         return None
     return Segment(
         task_id=folder.name,
         kind="run",
-        start=told.begun,
-        end=told.ended,
-        run=told.number,
-        coder=told.coder,
-        model=told.model,
-        account=told.account,
-        outcome=told.outcome,
-        why=told.why,
-        verdict=told.verdict or "",
+        start=summary.begun,
+        end=summary.ended,
+        run=summary.number,
+        coder=summary.coder,
+        model=summary.model,
+        account=summary.account,
+        outcome=summary.outcome,
+        why=summary.why,
+        verdict=summary.verdict or "",
     )
 
 

@@ -26,7 +26,7 @@ _PAUSE = 0.3
 #: Seconds after which a demo is broken; it takes about a minute, and on a busy machine some.
 _LONGEST = 420.0
 #: What is told of each host's log.
-_TOLD = frozenset({
+_SHOWN = frozenset({
     "host_up", "run_started", "settled", "lease_lost", "travel", "landed", "landing", "silent",
 })  # fmt: skip
 
@@ -190,7 +190,7 @@ class HostsDemo:
     def _show_logs(self) -> None:
         for name, journal in self._journals.items():
             for action, text in journal.read():
-                if action in _TOLD:
+                if action in _SHOWN:
                     task = self._tasks.get(text.partition(":")[0])
                     self._say(f"{name}: {titled(text, task.title) if task else text}")
 

@@ -25,7 +25,7 @@ class Moved(Struct, frozen=True, kw_only=True):
     #: Why the branch does not stand there yet; empty if it does.
     behind: str = ""
     #: What a person should know of the working trees that followed.
-    told: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
 
 
 class Raced(Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ def move(land: LandRepository, target: Target, new: str, *, why: str) -> Moved |
     land.tidy()
     if behind:
         return Moved(commit=new, behind=behind)
-    return Moved(commit=new, told=tuple(said for each in follows for said in each.carry_out()))
+    return Moved(commit=new, sentences=tuple(said for each in follows for said in each.carry_out()))
 
 
 def _prepare(land: LandRepository, target: Target, new: str, follows: list[Follow]) -> str:

@@ -90,10 +90,10 @@ class Bot:
         answer = ask(f"{self._address}/{method}", given, timeout=wait + _PATIENCE)
         text = answer.text.replace(self._token, "***")
         try:
-            told = msgspec.json.decode(text, type=BotAnswer)
+            reply = msgspec.json.decode(text, type=BotAnswer)
         except msgspec.MsgspecError:
-            told = BotAnswer(description=text[:200])
-        return msgspec.structs.replace(told, status=answer.status)
+            reply = BotAnswer(description=text[:200])
+        return msgspec.structs.replace(reply, status=answer.status)
 
     def name(self) -> str:
         """What people call the bot; empty if Telegram does not know the bot."""

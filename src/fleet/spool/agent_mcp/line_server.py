@@ -79,7 +79,7 @@ class _OpenCall:
         self.request_id = message.get("id")
         meta = _table(_table(message.get("params")).get("_meta"))
         self.token = meta.get("progressToken")
-        self.began = self.told = time.monotonic()
+        self.began = self.last_sign = time.monotonic()
 
 
 class LineServer:
@@ -257,8 +257,8 @@ class LineServer:
                 marked = _marked(result, self._tools, modern=call.modern)
                 if not self._send({"id": call.request_id, "result": marked}):
                     return False
-            elif call.token is not None and now - call.told >= _SIGN_OF_LIFE:
-                call.told = now
+            elif call.token is not None and now - call.last_sign >= _SIGN_OF_LIFE:
+                call.last_sign = now
                 progress: Json = {
                     "progressToken": call.token,
                     "progress": round(now - call.began),

@@ -192,12 +192,12 @@ class BudgetMeter:
     def _warn(self, status: BudgetStatus, today: str, runs: list[ActiveRun]) -> None:
         """Log once a day that a budget is near, or that runs of unknown cost escape the budget."""
         key = f"{status.scope}:{status.name}:{status.budget}"
-        if status.near and self._spending.tell_once(today, f"near:{key}"):
+        if status.near and self._spending.warn_once(today, f"near:{key}"):
             facts = {"scope": status.scope, "percent": status.percent, "why": str(status)}
             for run in runs:
                 run.stream.note("fleet_budget_near", self._now(), **facts)
             self._say(status, "budget_near", f"{status}")
-        if status.blind and self._spending.tell_once(today, f"blind:{key}"):
+        if status.blind and self._spending.warn_once(today, f"blind:{key}"):
             text = (
                 f"{status.title} counts dollars and cannot see all: the cost of"
                 f" {shown_runs(status.spent.unpriced)} is unknown. Give their models a price in"

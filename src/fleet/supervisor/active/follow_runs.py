@@ -41,7 +41,7 @@ FIRST_PAUSE = 0.02
 
 
 #: What the log says of the tool calls that people want to know of.
-_TOLD = {
+_LOGGED = {
     "fleet_asked": "asks: {question}",
     "fleet_parked": "parked with its question; it goes on with the answer",
     "fleet_proposed": "proposes {task}: {title}",
@@ -115,8 +115,8 @@ class RunFollower:
         run.stream.note(kind, self._state.now(), **facts)
         if kind == "fleet_parked" and run.memory.parked_at is None:
             run.memory.parked_at = time.monotonic()
-        if kind in _TOLD:
-            text = f"{run.task_id}: {_TOLD[kind].format_map(facts)}"
+        if kind in _LOGGED:
+            text = f"{run.task_id}: {_LOGGED[kind].format_map(facts)}"
             self._state.log.say(kind.removeprefix("fleet_"), text, task_dir=run.run.task_dir)
 
     def read(self) -> None:

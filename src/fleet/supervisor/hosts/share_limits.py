@@ -89,8 +89,8 @@ def hear_limits(state: "SupervisorState", heartbeat: "Heartbeat") -> None:
 
 def _hear_key(state: "SupervisorState", news: HostNews, accounts: list[str]) -> None:
     now = state.now()
-    told = msgspec.json.decode(news.value, type=KeyReport)
-    event = told.event
+    report = msgspec.json.decode(news.value, type=KeyReport)
+    event = report.event
     if not key_news_holds(event, news.age, now):
         return
     for account in accounts:
@@ -100,14 +100,14 @@ def _hear_key(state: "SupervisorState", news: HostNews, accounts: list[str]) -> 
             own = msgspec.structs.replace(event, running=running)
         state.accounts.accounts.apply({account: own}, now)
         if not isinstance(event, LimitSeen):
-            text = f"account {account}: host {told.by} has the same key: {_words(event)}"
+            text = f"account {account}: host {report.by} has the same key: {_words(event)}"
             state.log.say("account", text, account=account)
 
 
 def _hear_circuit(state: "SupervisorState", news: HostNews, marks: dict[str, str]) -> None:
     now = state.now()
-    told = msgspec.json.decode(news.value, type=CircuitReport)
-    event = circuit_news_now(told.event, news.age)
+    report = msgspec.json.decode(news.value, type=CircuitReport)
+    event = circuit_news_now(report.event, news.age)
     if event is None:
         return
     mark, named = circuit_subject(news.subject)
@@ -116,7 +116,7 @@ def _hear_circuit(state: "SupervisorState", news: HostNews, marks: dict[str, str
         held = state.accounts.breaker.hear(name, event, now)
         if held is not None:
             pause = shown_span((held.until - now).total_seconds())
-            text = f"{name} gets no work for {pause}, as on host {told.by}: {held.text}"
+            text = f"{name} gets no work for {pause}, as on host {report.by}: {held.text}"
             state.log.say("breaker_open", text, coder=name)
 
 

@@ -120,7 +120,7 @@ def make_ready(
     resumed = last if session else None
     coder.options = structs.replace(
         options,
-        told=messages.for_prompt(deliveries, resumed=number),
+        messages=messages.for_prompt(deliveries, resumed=number),
         hook=str(programs / HOOK),
         refuse=policy.tripwire == "refuse",
         resume=session,
@@ -138,7 +138,7 @@ def make_ready(
         policy=policy,
         project=place.cwd if place.origin is not None else "",
         before=resumed.session_usage if resumed else Usage(),
-        told=tuple(each.number for each in deliveries if each.run is None),
+        messages=tuple(each.number for each in deliveries if each.run is None),
         at=state.now(),
     )
 
@@ -285,7 +285,7 @@ def launch(
         trace=RunTrace(task_created=lease.task.created_at, begun=ready.at) if otel.is_on else None,
     )
     write_run(run, spec, prompt)
-    messages.give(task_dir, ready.told, run.number)
+    messages.give(task_dir, ready.messages, run.number)
     _point_to(task_dir / "log.stderr", run)
     active = ActiveRun(lease.task, run, coder, env=env, spec=spec)
     try:

@@ -19,8 +19,8 @@ def trace_env(otel: OtelSettings, ready: Ready, lease: Lease) -> dict[str, str]:
         return {}
     run, theirs = RunId.of(lease), ready.env
     facts = {"fleet.task": run.task, "fleet.run": str(run), "fleet.project": lease.task.cwd or ""}
-    told = ",".join(f"{name}={quote(text, safe='/')}" for name, text in facts.items() if text)
-    ours = {_ATTRIBUTES: told}
+    attributes = ",".join(f"{name}={quote(text, safe='/')}" for name, text in facts.items() if text)
+    ours = {_ATTRIBUTES: attributes}
     if ready.coder.options.otlp:
         ours |= {"OTEL_EXPORTER_OTLP_ENDPOINT": otel.base, **ready.coder.telemetry()}
         if otel.certificate:  # the first for codex, the second for claude
@@ -28,6 +28,6 @@ def trace_env(otel: OtelSettings, ready: Ready, lease: Lease) -> dict[str, str]:
             ours |= dict.fromkeys(names, otel.certificate)
     kept = {name: text for name, text in ours.items() if name not in theirs}
     if _ATTRIBUTES in theirs:  # both are wanted, and of two the last counts
-        kept[_ATTRIBUTES] = f"{told},{theirs[_ATTRIBUTES]}"
+        kept[_ATTRIBUTES] = f"{attributes},{theirs[_ATTRIBUTES]}"
     # Not one that the supervisor was started with: that is another trace.
     return {**kept, "TRACEPARENT": traceparent(run, lease.task.created_at)}

@@ -73,7 +73,7 @@ class HostTravel:
         #: The id of this host.
         self.me = me
         #: Sentences for the log, each with its task; the loop writes them.
-        self.told: deque[tuple[str, str]] = deque()
+        self.sentences: deque[tuple[str, str]] = deque()
         #: Tasks of which other hosts do not know the last yet, and that are being told of.
         self._untold: set[str] = set()
         self._telling: set[str] = set()
@@ -84,8 +84,8 @@ class HostTravel:
 
     def tell(self, log: Log) -> None:
         """Write what the threads that send and bring files had to say. In the loop's thread."""
-        while self.told:
-            task_id, text = self.told.popleft()
+        while self.sentences:
+            task_id, text = self.sentences.popleft()
             log.say("travel", f"{task_id}: {text}", task_dir=self._home.task(task_id))
 
     def note_later(self, task_id: str) -> None:
@@ -96,7 +96,7 @@ class HostTravel:
         """Send what was noted, together and one sending at a time. In the loop's thread."""
         if self._untold and not self._telling:
             self._telling, self._untold = self._untold, set()
-            pool.submit(partial(self._send_later, tuple(self._telling), name), self._told_later)
+            pool.submit(partial(self._send_later, tuple(self._telling), name), self._sent_later)
 
     def tell_rest(self, name: str) -> None:
         """Send what other hosts do not know yet, before this supervisor ends; one try."""
@@ -104,7 +104,7 @@ class HostTravel:
         if rest:
             self._send_later(tuple(rest), name)
 
-    def _told_later(self, failed: tuple[str, ...]) -> None:
+    def _sent_later(self, failed: tuple[str, ...]) -> None:
         self._telling = set()
         self._untold.update(failed)
 
@@ -132,7 +132,7 @@ class HostTravel:
             return Arrived(trouble=str(error))
         if taken:
             runs = ", ".join(map(str, taken))
-            self.told.append((task.id, f"goes on after run {runs}, which another host made"))
+            self.sentences.append((task.id, f"goes on after run {runs}, which another host made"))
         return Arrived()
 
     def keep_words(self, lease: Lease, thread: QueueThread) -> None:
@@ -170,7 +170,7 @@ class HostTravel:
             except (FleetError, OSError) as error:
                 if str(error) != said:
                     said = str(error)
-                    self.told.append((lease.task.id, f"not settled yet: {said}; tried again"))
+                    self.sentences.append((lease.task.id, f"not settled yet: {said}; tried again"))
             if abandon.wait(pause):
                 return None
             pause = min(pause * 2, _LONGEST)
@@ -199,7 +199,7 @@ class HostTravel:
         answer = send_work(home, task.id, run.number, origin.url, title=task.title, landing=landing)
         why = words_of(answer, origin.url)
         if why and not elsewhere:  # the work is in the project here
-            self.told.append((task.id, f"{why}; other hosts begin without it"))
+            self.sentences.append((task.id, f"{why}; other hosts begin without it"))
         elif isinstance(answer, RemoteSilent):
             raise FleetError(why)
         elif why and bears_out(decision.settlement):
@@ -241,13 +241,13 @@ class HostTravel:
         """
         task_id = lease.task.id
         all_ = [each for each in shared.queue.requests() if each.task_id == task_id]
-        told = [request for request in all_ if is_message(request)]
-        for request in told:
+        messages = [request for request in all_ if is_message(request)]
+        for request in messages:
             hand_on(self._home, request)
-        kept = words_of_people(self._home.task(task_id)) if told else ()
+        kept = words_of_people(self._home.task(task_id)) if messages else ()
         if shared.files.add_task_files(lease, kept) is not None:
             return  # the lease is lost: the next host takes them
-        for request in told:
+        for request in messages:
             shared.queue.answered(request)
 
     @contextmanager

@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 #: Seconds for a program to answer, to install wheels, and for a supervisor to begin.
 _ANSWER, _INSTALL, _BEGIN = 20.0, 600.0, 30.0
 #: How much of what a failed program printed is told.
-_TOLD = 1500
+_MOST_SHOWN = 1500
 #: Marks a venv that is complete.
 _READY = "fleet-ready"
 
@@ -259,7 +259,7 @@ def _run(
         out.seek(0)
         text = out.read().decode(errors="replace")
     if done.returncode != 0:
-        raise StepFailed(step, text.strip()[-_TOLD:] or f"exit code {done.returncode}", hint)
+        raise StepFailed(step, text.strip()[-_MOST_SHOWN:] or f"exit code {done.returncode}", hint)
     return text
 
 

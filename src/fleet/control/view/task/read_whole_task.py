@@ -99,30 +99,30 @@ def settings_shown(details: TaskDetails) -> Iterator[SettingOf]:
         return
     origins = {**place.ruled.origins, **place.origins}
 
-    def told(name: str, value: str, *, own: bool, part: str = "") -> SettingOf:
+    def setting(name: str, value: str, *, own: bool, part: str = "") -> SettingOf:
         source = "task" if own else origins.get(part or name, "default")
         return SettingOf(name=name, value=value, source=source)
 
-    yield told("cwd", place.cwd, own=place.own_cwd)
-    yield told("coder", place.coder, own=place.own_coder)
-    yield told("model", place.model or "as its CLI chooses", own=place.own_model)
+    yield setting("cwd", place.cwd, own=place.own_cwd)
+    yield setting("coder", place.coder, own=place.own_coder)
+    yield setting("model", place.model or "as its CLI chooses", own=place.own_model)
     if place.account:
-        yield told("account", place.account, own=True)
+        yield setting("account", place.account, own=True)
     if place.fallback:
-        yield told("fallback", ", ".join(map(str, place.fallback)), own=place.own_fallback)
+        yield setting("fallback", ", ".join(map(str, place.fallback)), own=place.own_fallback)
     policy, own = place.ruled.policy, place.ruled.own
     for name in ("expect", "isolation", "context"):
-        yield told(name, str(getattr(policy, name)), own=name in own)
-    yield told("sandbox", policy.sandbox.level, own="sandbox" in own)
+        yield setting(name, str(getattr(policy, name)), own=name in own)
+    yield setting("sandbox", policy.sandbox.level, own="sandbox" in own)
     for name in ("verify", "pins", "scope", "needs"):
         for value in getattr(policy, name):
-            yield told(name, value, own=name in own)
+            yield setting(name, value, own=name in own)
     if policy.commit:
-        yield told("begins at", policy.commit, own=True)
+        yield setting("begins at", policy.commit, own=True)
     for name, value in policy.limits.shown().items():
-        yield told(f"max {name}", value, own=name in own, part=name)
+        yield setting(f"max {name}", value, own=name in own, part=name)
     if policy.budget:
-        yield told("budget", str(policy.budget), own="budget" in own)
+        yield setting("budget", str(policy.budget), own="budget" in own)
     yield from _landing_settings(place)
 
 

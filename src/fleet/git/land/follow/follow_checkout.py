@@ -37,17 +37,17 @@ class Follow:
     def carry_out(self) -> tuple[str, ...]:
         """Bring files and index to the new commit; returns what a person should know."""
         place, root = self._place, os.fsencode(self._place.repo.root)
-        told: list[str] = []
+        sentences: list[str] = []
         try:
             staged = os.fsencode(place.files)
-            told += [_tried(root, staged, step) for step in self._journal.steps]
+            sentences += [_tried(root, staged, step) for step in self._journal.steps]
             if place.index.exists():
                 _refresh(self._land, place, self._journal.steps)
                 place.put_index()
             place.clear()
         finally:
             place.let_go()
-        return tuple(f"{place.repo.root}: {each}" for each in told if each)
+        return tuple(f"{place.repo.root}: {each}" for each in sentences if each)
 
     def leave(self) -> None:
         """Forget the prepared follow: the branch did not move."""
@@ -96,7 +96,7 @@ def finish_follows(land: LandRepository) -> tuple[str, ...]:
 
     Returns what a person should know. Raises GitFailed.
     """
-    told: list[str] = []
+    sentences: list[str] = []
     begun = [repo for repo in trees_of(land) if is_begun(repo)]
     if begun:
         wait_for_moves(land)
@@ -111,10 +111,12 @@ def finish_follows(land: LandRepository) -> tuple[str, ...]:
             follow.leave()
         elif place.index.exists() and not _may_go_on(place, journal):
             follow.leave()
-            told.append(f"{repo.root}: its index changed while its branch moved; see git status")
+            sentences.append(
+                f"{repo.root}: its index changed while its branch moved; see git status"
+            )
         else:
-            told += follow.carry_out()
-    return tuple(told)
+            sentences += follow.carry_out()
+    return tuple(sentences)
 
 
 _NOTHING = FollowJournal(ref="", old="", new="", steps=[], index=(0, 0))

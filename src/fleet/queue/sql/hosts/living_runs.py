@@ -35,17 +35,17 @@ def tell_runs(queue: SqlQueue, runs: Iterable[LivingRun]) -> None:
     with queue.db.writing():
         for each in runs:
             values = {"task_id": each.task_id, "run": each.run, "now": now}
-            told = msgspec.json.encode(each)
-            queue.db.rows(queue.more(_FILE)["tell_run"], {**values, "bytes": told})
+            value = msgspec.json.encode(each)
+            queue.db.rows(queue.more(_FILE)["tell_run"], {**values, "bytes": value})
 
 
 def living_runs(queue: SqlQueue, task_id: str | None = None) -> Mapping[str, LivingRun]:
     """The living runs by task: each as told by the host that holds the task."""
     rows = queue.db.rows(queue.more(_FILE)["living_runs"], {"task_id": task_id})
     found: dict[str, LivingRun] = {}
-    for owner, told in rows:
+    for owner, value in rows:
         try:
-            run = msgspec.json.decode(bytes(told), type=LivingRun)
+            run = msgspec.json.decode(bytes(value), type=LivingRun)
         except msgspec.MsgspecError:
             continue  # of a later fleet
         if run.host == owner:

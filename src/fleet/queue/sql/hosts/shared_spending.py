@@ -47,9 +47,9 @@ def spends_elsewhere(
     values = {"host": host, "day": day, "after": after}
     rows = queue.db.rows(queue.more(FILE)["spends_elsewhere"], values)
     found: list[RunSpend] = []
-    for task_id, run, other, project, account, told, _ in rows:
+    for task_id, run, other, project, account, value, _ in rows:
         try:
-            spend = msgspec.json.decode(told, type=Spend)
+            spend = msgspec.json.decode(value, type=Spend)
         except msgspec.MsgspecError:
             continue  # of a later fleet
         found.append(

@@ -251,7 +251,7 @@ def test_a_file_touched_while_the_tree_follows_is_left_and_told(repo, land, work
 
     monkeypatch.setattr(move_line, "move_refs", edited_meanwhile)
     done = landed(repo, land, work)
-    assert done.told == (f"{repo.root}: a was changed meanwhile and is left as it is",)
+    assert done.sentences == (f"{repo.root}: a was changed meanwhile and is left as it is",)
     assert (repo.root / "a").read_text() == "edited in that moment\n"
     assert repo.git("status", "--porcelain") == " M a"
 
