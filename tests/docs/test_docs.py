@@ -49,6 +49,18 @@ def test_every_decision_is_listed():
     assert re.findall(r"\((0\d\d-[^)]+)\)", index) == pages
 
 
+def test_a_superseded_decision_says_so_at_its_top():
+    """A reader who comes by a link learns that the page holds no more, and which page does."""
+    folder = ROOT / "docs/decisions"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[\d+\]\((0[^)]+)\) \|[^|]*\| (\d[^|]*) \|$", index, re.MULTILINE)
+    assert len(rows) > 3
+    for page, successors in rows:
+        top = "".join((folder / page).read_text(encoding="utf-8").splitlines()[:7])
+        numbers = re.findall(r"\d+", successors)
+        assert [number for number in numbers if f"[{number}](0{number}-" not in top] == [], page
+
+
 def test_the_exit_codes_of_the_reference_are_those_of_the_errors():
     """Scripts rely on the table."""
     section = REFERENCE.partition("## Exit codes")[2]
