@@ -105,6 +105,28 @@ def test_the_rules_of_the_reference_are_those_of_the_program():
         assert f"| `{rule.id}` | {rule.sentence} |" in REFERENCE
 
 
+def test_the_reference_lists_every_event_of_fleets_own():
+    """A program that reads events.jsonl finds each kind explained."""
+    section = REFERENCE.partition("## Events of fleet's own")[2].partition("\n## ")[0]
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "src/fleet").rglob("*.py")]
+    written = {
+        kind for text in sources for kind in re.findall(r"\bnote(?:_line)?\(\s*\"(\w+)\"", text)
+    }
+    assert "fleet_started" in written
+    assert sorted(kind for kind in written if f"`{kind}`" not in section) == []
+
+
+def test_the_reference_lists_every_check_of_doctor():
+    """A person who meets a finding finds what is looked for."""
+    section = REFERENCE.partition("## Doctor")[2].partition("\n## ")[0]
+    sources = [path.read_text("utf-8") for path in (ROOT / "src/fleet/doctor").rglob("*.py")]
+    checks = {name for text in sources for name in re.findall(r"CheckResult\(\"(\w+)\"", text)}
+    assert "sandbox" in checks
+    first_cells = re.findall(r"^\| ([\w, ]+) \|", section, re.MULTILINE)
+    listed = set(re.findall(r"\w+", " ".join(first_cells)))
+    assert sorted(checks - listed) == []
+
+
 def test_the_reference_names_the_flags_of_create_that_are_fleets_own():
     """Each of them, in the section on the tracker."""
     section = REFERENCE.partition("## `fleet bd`")[2].partition("\n## ")[0]
