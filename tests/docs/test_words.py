@@ -4,6 +4,7 @@
 that begins with a pronoun, or leans on "it" from sentence to sentence.
 """
 
+import ast
 import re
 from pathlib import Path
 
@@ -16,6 +17,8 @@ FIRST_SENTENCE = re.compile(r'^ *r?"""(\S.*?)(?:[.?!](?=\s)|"""|\n\n)', re.MULTI
 PRONOUN_FIRST = re.compile(r"(It|Its|Those|They|Their|He|His|Whose)\b")
 #: A comment on its own line; one that goes on from the line above begins with a small letter.
 COMMENT = re.compile(r"^ *#:? (.*)$", re.MULTILINE)
+#: "So many seconds" sends the reader looking for the figure: "this many" points at it.
+SO_MANY = re.compile(r"\bso (many|long|often)\b(?! (as|that)\b)", re.IGNORECASE)
 IT = re.compile(r"\b(it|its|itself)\b", re.IGNORECASE)
 #: Of 1,000 words in first sentences; well-kept projects have about 10.
 MOST_ITS = 8
@@ -55,6 +58,28 @@ def test_no_comment_begins_with_a_pronoun():
     files = sorted((ROOT / "src/fleet").rglob("*.py"))
     found = [(path, text) for path in files for text in COMMENT.findall(path.read_text("utf-8"))]
     assert [each for each in found if PRONOUN_FIRST.match(each[1])] == []
+
+
+def docstrings():
+    """Each docstring of the program, and where the docstring stands."""
+    for path in sorted((ROOT / "src/fleet").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                yield path.relative_to(ROOT), ast.get_docstring(node) or ""
+
+
+def test_no_paragraph_of_a_docstring_begins_with_a_pronoun():
+    """A paragraph stands alone: its first sentence names the thing again."""
+    paragraphs = [(path, part) for path, text in docstrings() for part in text.split("\n\n")]
+    assert [each for each in paragraphs if PRONOUN_FIRST.match(each[1].lstrip("\b\n "))] == []
+
+
+def test_a_figure_is_pointed_at():
+    """A comment above a constant says "this many", and a docstring names the argument."""
+    texts = [(path, text) for path, text in docstrings()]
+    for path in sorted((ROOT / "src/fleet").rglob("*.py")):
+        texts += [(path, text) for text in COMMENT.findall(path.read_text(encoding="utf-8"))]
+    assert [(path, text) for path, text in texts if SO_MANY.search(text)] == []
 
 
 def test_first_sentences_seldom_lean_on_it():

@@ -224,7 +224,7 @@ def test_a_channel_that_hangs_or_is_misspelt_holds_no_other(scene, tmp_path):
         ask(scene, word)
         wait(lambda word=word: told.exists() and word in told.read_text())
     assert deaf.asked.wait(PATIENCE)
-    assert "(jsn://…) is none that apprise knows" in scene.screen()
+    assert "(jsn://…) is no service that apprise knows" in scene.screen()
     assert "has no users" in scene.screen()
     deaf.over.set()
     deaf.close()

@@ -19,7 +19,7 @@ from fleet.schemas.event import RateLimit
 _REFUSED = timedelta(minutes=5)
 #: One more agent for each of these without a refusal.
 STEP = timedelta(seconds=5)
-#: So many signs of pressure within so long are no accident.
+#: This many signs of pressure within this long are no accident.
 _SIGNS, _WITHIN = 3, timedelta(seconds=10)
 #: Refusals within this long are one: the agents that met it had all begun before.
 _TOGETHER = timedelta(seconds=5)

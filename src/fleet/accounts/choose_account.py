@@ -21,7 +21,7 @@ _PROBING = timedelta(seconds=5)
 _FETCHING = timedelta(seconds=1)
 #: How long a task waits for an account that only a person can open.
 _FOR_A_PERSON = timedelta(minutes=1)
-#: Tasks that wait for the same moment come back this far apart, for each task and at most.
+#: Tasks that wait for the same moment come back this far apart, over at most this long.
 _SPREAD, _WIDEST = timedelta(seconds=1), timedelta(minutes=5)
 #: A task that waits for a busy account comes back after this share of the usual length of a run,
 #: within these seconds.

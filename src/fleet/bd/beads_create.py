@@ -128,7 +128,7 @@ class _Wish:
         self.reads_stdin = "stdin" in self._flags or "-" in self._flags.values()
 
     def args(self) -> list[str]:
-        """The same command line, with fleet's part added. A plan takes no metadata of its own."""
+        """The command line with fleet's part added. A plan takes no metadata of its own."""
         added = ["--json"]
         if not self.is_many and self.metadata:
             added.append(f"--metadata={msgspec.json.encode(self.metadata).decode()}")

@@ -90,7 +90,7 @@ def _limit(verb: str, args: Sequence[str], patience: timedelta) -> float | None:
 
 
 def _wait_politely(locks: ExitStack, lock: WriteLock) -> None:
-    """Take our turn; if that never comes, go ahead: bd has locks too, only slower ones."""
+    """Take the write lock, or go on without it in the end: bd has locks too, only slower ones."""
     try:
         locks.enter_context(lock.held())
     except QueueBusy:
@@ -103,5 +103,5 @@ def is_silent(args: Sequence[str]) -> bool:
 
 
 def _reads_stdin(args: Sequence[str]) -> bool:
-    """A person may be typing: the write lock must not be held meanwhile."""
+    """Whether the line reads stdin: a person may be typing, and the write lock must not be held."""
     return any(arg in ("-", "--stdin") or arg.endswith("=-") for arg in args)

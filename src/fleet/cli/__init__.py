@@ -51,7 +51,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "stats": ("cost.stats", "Show how each coder and model did."),
     "accounts": (
         "setup.accounts",
-        "Show the accounts, what is left of their limits, and who is on them.",
+        "Show the accounts, what is left of their limits, and which runs use them.",
     ),
     "account": ("setup.account", "Add, log in, check, pause or remove an account."),
     "coders": ("setup.coders", "List the coders and whether each can run here; trust their files."),

@@ -41,7 +41,7 @@ _SHORTEST_LOG = 3
 @click.option(
     "--hosts",
     type=click.IntRange(2, 6),
-    help="On so many hosts, in network namespaces, with a PostgreSQL. Needs root.",
+    help="On this many hosts, in network namespaces, with a PostgreSQL. Needs root.",
 )
 @click.option("--web", "with_page", is_flag=True, help="Offer the page on it, until Ctrl-C.")
 def command(keep: bool, hosts: int | None, with_page: bool) -> int:

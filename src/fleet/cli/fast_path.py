@@ -31,7 +31,7 @@ class Quick(Struct, frozen=True, kw_only=True):
     several: bool = False
 
     def takes(self, count: int) -> bool:
-        """Whether a line may have so many words."""
+        """Whether a line may have this many words."""
         return count >= len(self.words) if self.several else count == len(self.words)
 
 
@@ -48,7 +48,7 @@ def quickly(args: Sequence[str]) -> int | None:
 
 
 def as_click(quick: Quick) -> "click.Command":
-    """The same command for click, which prints help and refuses bad lines."""
+    """The command for click, which prints help and refuses bad lines."""
     import click
 
     from fleet.cli.task_ids import completer

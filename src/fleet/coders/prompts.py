@@ -67,8 +67,8 @@ def resumed(
 ) -> str:
     """The prompt that carries a session on, which has the first prompt in memory.
 
-    Not all of it: a CLI may drop a call that never had a result, so the calls are named here.
-    `cut_off` None: the last run ended by itself.
+    `cut_off` are the calls that never had a result, named since a CLI may drop them from the
+    session's memory; None: the last run ended by itself.
     """
     calls = "".join(f"\n- {call}" for call in cut_off or ())
     words = _RESUMED.format(

@@ -49,7 +49,7 @@ def read_trusted(path: Path) -> bytes:
 def stamp(path: str) -> tuple[int, ...]:
     """A value that changes with a coder's file, and with what is trusted; costs two stats.
 
-    It holds the time of change as the kernel keeps it, which no program can set back.
+    The value holds the time of change as the kernel keeps it, which no program can set back.
     """
     about = os.stat(path)  # noqa: PTH116 - every run of an added coder asks
     own = (about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino)

@@ -176,7 +176,7 @@ KEYS: Mapping[str, Key] = {
         _key("start_limit", "By when an agent must begin.", kind="span", per_project=True),
         _key(
             "idle_limit",
-            "An agent that shows nothing for so long is looked at closely; it is ended only if"
+            "An agent that shows nothing for this long is looked at closely; it is ended only if"
             " nothing of it moves.",
             kind="span",
             per_project=True,

@@ -86,7 +86,7 @@ def problem(name: str, value: object) -> str:
 
 
 def has(name: str) -> bool:
-    """May a project have this key?"""
+    """Whether a project may have this key."""
     return name in LISTS or (name in KEYS and KEYS[name].per_project)
 
 
@@ -119,14 +119,14 @@ def is_address(text: str) -> bool:
 
 def mirror_key(url: str) -> str:
     """The name of the directory that stands for the repository of an address."""
-    import hashlib  # a command that names no mirror does not pay for OpenSSL
+    import hashlib  # loads OpenSSL, which most commands do without
 
     return hashlib.sha256(url.encode(errors="replace")).hexdigest()[:16]
 
 
 def of(projects: Mapping[str, Project], cwd: str) -> Project:
-    """The project that a directory belongs to; one without any wishes, if to none."""
-    if not projects:  # as in most homes: each task of each list asks, and links would be followed
+    """The project that a directory belongs to; if to none, one without settings of its own."""
+    if not projects:  # as in most homes; each row of a list asks, and links take time to follow
         return Project(path=cwd)
     parts = PurePath(cwd).parts
     if MIRRORS in parts:
@@ -142,7 +142,7 @@ def name_of(projects: Mapping[str, Project], cwd: str, *, inside: bool = True) -
     only a project that is this directory itself.
     """
     directories = [path for path in projects if not is_address(path)]
-    for places in (_real, os.path.normpath):  # by spelling only where no real one holds it
+    for places in (_real, os.path.normpath):  # by spelling, where no project holds it by what it is
         place = PurePath(places(cwd))
         known = {path: PurePath(places(path)) for path in directories}
         holding = [

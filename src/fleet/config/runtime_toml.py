@@ -30,7 +30,7 @@ def load(path: Path) -> Config:
 
 
 def checked(text: str, path: Path) -> Config:
-    """The settings that a text gives, which is or is to be the file's."""
+    """The settings in the text of a runtime.toml, written or about to be."""
     found = parse(text, path)
     projects, wrong = project_tables.read(found.pop(TABLE, {}))
     _refuse(text, path, TABLE, wrong)

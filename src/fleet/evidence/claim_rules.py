@@ -222,7 +222,8 @@ def _pseudo_calls(facts: ClaimFacts) -> str:
 
 
 def _untested(facts: ClaimFacts) -> str:
-    """A test run that failed, was refused or never ended is none; nor is one before the last edit.
+    """How "tests pass" is not borne out; empty: it is. A test run that failed, was refused, never
+    ended or came before the last edit does not count.
 
     Where no test run is recognised, any command that may be one speaks for the claim.
     """

@@ -1,6 +1,6 @@
 """The box of the operator's own commands: verify and set-up commands run what agents wrote.
 
-It is that of a run without an agent: no keys, no state of a CLI, no spool, and no network.
+The box is that of a run without an agent: no keys, no state of a CLI, no spool, and no network.
 """
 
 from collections.abc import Mapping, Sequence

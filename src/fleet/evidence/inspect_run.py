@@ -213,8 +213,8 @@ def _checks_in(
 def _box(ended: InspectedRun, place: VerifyPlace, *, fit: bool = False) -> CommandBox:
     """The box of the commands, which run what the agent left.
 
-    Those that make a checkout `fit` to verify in read the project too, and reach the hosts that a
-    person opened: they fetch what it needs.
+    Commands that make a checkout `fit` to verify in read the project too, and reach the hosts that
+    a person opened: they fetch what it needs.
     """
     home, task_id = ended.run.home, ended.run.task_id
     clone = str(home.clone(task_id))

@@ -18,9 +18,10 @@ from fleet.processes.keeper_client import Busy, Ended, Keeper, Orphaned, Running
 from fleet.runs.run_directory import Run, RunSpec, new_run, newest_first
 from fleet.schemas import Check
 
-FOLDER = "verify"
 _SHELL = "/bin/sh"
-#: The same for the commands that set up a checkout before they verify in it.
+#: Where in the run's directory commands are recorded: verify commands, and those that set up the
+#: checkout that they run in.
+FOLDER = "verify"
 CHECKOUT_SETUP = "verify-setup"
 FOLDERS = (FOLDER, CHECKOUT_SETUP)
 #: How many characters of a command's output go into the receipt and to the next agent.

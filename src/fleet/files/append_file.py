@@ -40,7 +40,7 @@ def append(
 def append_in(
     folder: Path | str, name: str, data: bytes | bytearray, *, limit: int | None = None
 ) -> bool:
-    """The same for a file in a directory that an agent could have replaced by a link elsewhere."""
+    """Append to a file in a directory that an agent could have replaced by a link elsewhere."""
     if not stat.S_ISDIR(os.lstat(folder).st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     return append(f"{folder}/{name}", data, limit=limit)

@@ -1,6 +1,7 @@
-"""What stands in the place of a record and is none (a pipe, a directory, a link) is put aside.
+"""Puts aside what stands in a record's place and is no plain file: a pipe, a directory, a link.
 
-An agent may have put it there. Nothing is deleted: it is renamed, and the record goes on.
+An agent may have put such a thing there. Nothing is deleted: the thing is renamed, and the record
+is written in its place.
 """
 
 import errno

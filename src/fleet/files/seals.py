@@ -200,6 +200,6 @@ def _is_older(path: Path, since: Path) -> bool:
 
 
 def _digest(data: bytes) -> str:
-    from hashlib import sha256  # a command that reads no record does not pay for OpenSSL
+    from hashlib import sha256  # loads OpenSSL, which most commands do without
 
     return sha256(data).hexdigest()

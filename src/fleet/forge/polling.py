@@ -24,7 +24,7 @@ def next_look(pr: PullRequest, facts: PullRequestFacts, changed_at: datetime) ->
 
 
 def after_silence(failures: int, now: datetime) -> datetime:
-    """When to ask again after so many questions in a row without an answer."""
+    """When to ask again after `failures` questions in a row without an answer."""
     return now + min(SOONEST * 2 ** min(failures, 10), LATEST)
 
 

@@ -26,7 +26,7 @@ class ForgeCheck(Struct, frozen=True, kw_only=True):
 class ReviewThread(Struct, frozen=True, kw_only=True):
     """A remark of a reviewer that is not resolved."""
 
-    #: The same until another remark joins the thread.
+    #: Changes when another remark joins the thread.
     id: str
     author: str
     text: str

@@ -23,7 +23,8 @@ AskKind = Literal["checks", "review", "conflict", "closed", "head", "queue"]
 
 #: How often the agent gets each kind of trouble before a person is asked.
 ROUNDS: Mapping[BackKind, int] = {"checks": 2, "review": 3, "conflict": 3}
-#: Checks of a commit that was just pushed may not have begun: so long no check is no consent.
+#: Checks of a commit that was just pushed may not have begun: for this long a commit without
+#: checks counts as unchecked.
 CHECKS_BEGIN = timedelta(seconds=60)
 _CLIP = 4000
 

@@ -92,27 +92,25 @@ class Git:
         self._settings: tuple[tuple[str, str], ...] | None = None
 
     def storing_in(self, objects: str) -> "Git":
-        """The same, with new objects going to another directory."""
+        """Return a git whose new objects go to another directory."""
         other = Git(self.repo, self.until)
         other._env["GIT_OBJECT_DIRECTORY"] = objects
         return other
 
     def with_variables(self, more: Mapping[str, str]) -> "Git":
-        """The same git with more variables in the environment: those that name a
-        commit's author.
-        """
+        """Return a git with more variables in its environment, which name a commit's author."""
         other = Git(self.repo, self.until)
         other._own, other._env = self._own, {**self._env, **more}
         return other
 
     def with_settings(self, more: Mapping[str, str]) -> "Git":
-        """The same with more settings: such as say how files are written, and run nothing."""
+        """Return a git with more settings: such as say how files are written, and run nothing."""
         other = Git(self.repo, self.until)
         other._own, other._env = (*self._own, *more.items()), self._env
         return other
 
     def at(self, repo: Repository, index: str = "") -> "Git":
-        """The same for another working tree, until the same moment."""
+        """Return a git for another working tree, with the same end of its time."""
         return Git(repo, self.until, index)
 
     def ask(self, *args: str, feed: Feed = b"", cap: int = ANSWER) -> bytes:

@@ -188,7 +188,7 @@ def _note(found: dict[str, str], name: str, path: str) -> None:
         # The time of the last change of the entry cannot be set back.
         found[name] = f"size:{about.st_size}:{about.st_mtime_ns}:{about.st_ctime_ns}"
         return
-    import hashlib  # a command that compares no file does not pay for OpenSSL
+    import hashlib  # loads OpenSSL, which most commands do without
 
     if Path(name).name.startswith("config") and name.startswith(".git/"):
         data = guarded_config(data)

@@ -82,7 +82,7 @@ def home_from(env: Mapping[str, str]) -> Home:
 
 
 def open_home(home: Home) -> Home:
-    """The same home, if it exists and only the owner can write there. Raises HomeError."""
+    """The home, if it exists and only the owner can write there. Raises HomeError."""
     if home.path.exists() and not home.path.is_dir():
         raise HomeError(f"{home.path} is a file", hint="Set FLEET_HOME elsewhere.")
     if not home.path.is_dir():

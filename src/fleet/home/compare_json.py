@@ -14,7 +14,7 @@ def read(home: Home, task_id: str) -> Comparison | None:
 
 
 def shown(home: Home, task_id: str) -> Comparison | None:
-    """The same; None also if the record is damaged. To be shown, never to be acted on."""
+    """The latest comparison, to be shown and never acted on; None also if the record is damaged."""
     return _RECORD.read_or_none(home.task(task_id) / FILE)
 
 

@@ -67,7 +67,7 @@ def _changed_elsewhere(home: Home, task_id: str, recorded: Settings) -> bool:
 
 
 def _mark(settings: Settings) -> bytes:
-    from hashlib import sha256  # only a shared queue has such marks: others do not pay for OpenSSL
+    from hashlib import sha256  # loads OpenSSL, which most commands do without
 
     return sha256(msgspec.json.encode(settings)).hexdigest().encode()
 

@@ -82,6 +82,6 @@ def trust(home: Home, all_settings: Iterable[Settings], now: datetime) -> None:
 
 
 def _digest(settings: Settings) -> str:
-    from hashlib import sha256  # a command that asks for no trust does not pay for OpenSSL
+    from hashlib import sha256  # loads OpenSSL, which most commands do without
 
     return sha256(msgspec.json.encode([settings.cwd, settings.verify])).hexdigest()

@@ -57,8 +57,8 @@ def bring_home(home: Home, work: WaitingWork, now: datetime) -> Landing | None:
 
 
 def by_settings(home: Home, work: WaitingWork) -> WaitingWork:
-    """The same, to land how and where to the settings in force say. What has a pull request stays
-    with it.
+    """The work with the settings in force: how it lands, and where to. What has a pull request
+    stays with it.
     """
     how, to = work.rules.how, work.rules.to
     if work.landing.to == "pr" and pull_request_json.read(home, work.task_id) is not None:

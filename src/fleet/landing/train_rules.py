@@ -31,7 +31,7 @@ class FailingShare(Struct, frozen=True):
         return FailingShare(landed, failed)
 
     def batch_size(self, limit: int) -> int:
-        """How many candidates the next batch has: so many that the batch is about as likely to pass
+        """How many candidates the next batch has: as many as make it about as likely to pass
         as to fail. Then a verify run tells the most; with more, batches fail that have to be split.
         """
         share = self.failed / (self.landed + self.failed)

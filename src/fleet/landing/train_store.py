@@ -124,7 +124,7 @@ class TrainPlace:
     """The directory of one branch's trains."""
 
     def __init__(self, home: Home, common_dir: str, branch: str) -> None:
-        from hashlib import sha256  # `fleet status` without a train does not pay for OpenSSL
+        from hashlib import sha256  # loads OpenSSL, which most commands do without
 
         text = f"{os.path.realpath(common_dir)}\0{branch}"
         key = sha256(os.fsencode(text)).hexdigest()[:16]

@@ -50,7 +50,7 @@ def line_fails(branch: str, command: str, line: str, task_id: str) -> str:
 
 
 def waits_for_line(branch: str, command: str, line: str, task_ids: Sequence[str]) -> str:
-    """The same, once for all that wait."""
+    """The line fails without any candidate: told once for all the tasks that wait."""
     return (
         f"{_line_fails(branch, command, line)}: mend {branch}. Until it moves, this waits:"
         f" {_some(task_ids)}"

@@ -36,7 +36,7 @@ from fleet.notify.send_notifications import ChannelSender
 #: Seconds before a look after a change of the queue, between two looks without one, and between
 #: two glances at what agents ask.
 _SOON, _ANYWAY, _GLANCE = 0.1, 5.0, 0.5
-#: What is old is forgotten so often.
+#: How often what is old is forgotten.
 _TIDY = timedelta(days=1)
 #: How many tasks of each status are looked at: a person may have been away for long.
 _MOST = 10_000

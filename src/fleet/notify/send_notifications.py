@@ -18,7 +18,7 @@ from fleet.notify.channels.channel_protocol import Channel, NotSent, Sent
 #: A notification that a channel did not take is sent again after this long, doubled up to the
 #: longest.
 _PAUSE, _LONGEST_PAUSE = timedelta(seconds=5), timedelta(minutes=10)
-#: A notification that no channel took for so long is given up.
+#: A notification that no channel took for this long is given up.
 _GIVEN_UP = timedelta(days=1)
 #: Seconds between two looks into the outbox without news.
 _LOOK = 1.0

@@ -14,7 +14,7 @@ _NO_TASKS = "A task is a box (- [ ] 1.1 Do this), and in fleet.plan/1 a table ([
 
 
 def check_plan(plan: Plan, *, limit: int, name: str) -> Plan:
-    """The same plan, if it can be applied. Raises BadInput with every problem and its place."""
+    """The plan, if it can be applied. Raises BadInput with every problem and its place."""
     if not plan.tasks:
         raise BadInput(f"{name} holds no tasks", hint=_NO_TASKS)
     problems = [*_of_tasks(plan.tasks), *_of_links(plan)]

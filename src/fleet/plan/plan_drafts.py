@@ -48,7 +48,7 @@ class PlanPlace(Struct, frozen=True, kw_only=True):
     branch: str | None = None
     #: The project's own verify commands, which stand beside those of a task.
     verify: tuple[str, ...] = ()
-    #: The spec is a file that agents can read; a plan that an agent wrote is none.
+    #: The spec is a file that agents can read, and not a plan that an agent wrote.
     is_file: bool = True
 
     def spec_id(self, key: str) -> str:

@@ -82,7 +82,7 @@ class Keeper:
         """`who` may be left out for a child that is not reaped, whose number is not used again."""
         self._pid, self._fd, self._who = pid, fd, who
         self._reaped = False
-        #: A signal ended this child before its time, so that the exit record is none of its own.
+        #: A signal ended this child before its time, so that it wrote no exit record.
         self.was_killed = False
 
     @property

@@ -157,7 +157,10 @@ def pidfd(who: ProcessId) -> int | None:
 
 
 def open_pidfd(pid: int) -> int | None:
-    """The same by number. Only for a child that is not reaped: its number is not used again."""
+    """A descriptor that becomes readable when the process of this number ends.
+
+    Only for a child that is not reaped: its number is not used again.
+    """
     if _pidfd_open is None or not LINUX:
         fd = _syscall(_PIDFD_OPEN, pid, 0)
         return fd if fd >= 0 else None

@@ -10,7 +10,7 @@ from fleet.files.safe_read import read_bounded
 
 #: Larger files, and more of them, are told apart by size and time only.
 _LARGEST, _MOST = 1 << 20, 100
-#: What comes behind so many files is not looked at: notes are few, and a loop must not wait.
+#: Files beyond this many are not looked at: notes are few, and the loop must not wait.
 _ENOUGH = 1000
 
 

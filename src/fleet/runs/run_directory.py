@@ -29,7 +29,7 @@ from fleet.schemas import Base, Policy, Usage
 _LONGEST_RECORD = 4 << 20
 #: Begins the path of a program that a box was to run and that is not there: no program can be.
 NOWHERE = f"{os.devnull}/"
-#: Digits of a run's number; a longer name is none.
+#: The most digits of a run's number; a directory with a longer name is no run's.
 _LONGEST_NUMBER = 9
 _LONGEST_HOST = 1 << 10
 #: How listing fails what is no directory of fleet's.

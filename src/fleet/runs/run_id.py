@@ -28,7 +28,7 @@ class RunId(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """The run id that `text` is; None if `text` is none."""
+        """The run id that `text` spells; None if it spells no run id."""
         owner, _, rest = text.partition(".")
         task, _, fence = rest.rpartition(".")
         if not (owner and task and fence.isascii() and fence.isdecimal()):

@@ -33,6 +33,6 @@ def forget(run: Run) -> None:
 def read(run: Run) -> Outcome | None:
     """Why the run is being stopped, or was; None if fleet did not stop the run.
 
-    A reason that no process of fleet's has written is none.
+    A reason that no process of fleet's wrote does not count.
     """
     return _RECORD.believed(run.path, run.number)

@@ -18,7 +18,7 @@ PRIVATE = ("/tmp", "/var/tmp", "/run", "/dev/shm")  # noqa: S108 - places in the
 _NAMESPACES = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 )  # fmt: skip
-#: Copies FROM TO, so many times as the first argument says, and becomes the rest.
+#: A shell script: copies as many pairs FROM TO as its first argument says, and becomes the rest.
 _COPY = 'n=$1; shift; while [ "$n" -gt 0 ]; do cp "$1" "$2"; shift 2; n=$((n - 1)); done; exec "$@"'
 
 
@@ -104,7 +104,7 @@ def _before_copying(target: str) -> str:
 
 
 def _after_copying(box: Box, argv: Sequence[str]) -> Sequence[str]:
-    """The same program, or a shell that copies the files and becomes the program."""
+    """The program, or a shell that copies the files and becomes the program."""
     if not box.copies:
         return argv
     words = [word for _, target in box.copies for word in (_before_copying(target), target)]

@@ -143,7 +143,7 @@ def forwarded(words: list[bytes], head: bytes) -> tuple[str, str, bytes]:
     """Host, port and new head of a plain request to a proxy."""
     scheme, _, place = b"".join(words[1:2]).decode("ascii").partition("://")
     if scheme != "http" or not place:
-        raise Refusal("a request that is none to a proxy")
+        raise Refusal("this is no request to a proxy")
     authority, _, path = place.partition("/")
     host, _, port = authority.rpartition(":") if ":" in authority else (authority, "", "80")
     lines = head.split(b"\r\n")

@@ -219,7 +219,7 @@ class Policy(Struct, frozen=True, kw_only=True):
 
 
 def check_need(text: str) -> str:
-    """The same text, if of the form `mcp:NAME`, `tool:NAME` or `host:LABEL`. Raises BadInput."""
+    """The text, if of the form `mcp:NAME`, `tool:NAME` or `host:LABEL`. Raises BadInput."""
     kind, _, name = text.partition(":")
     if kind == "host":
         check_label(name)
@@ -234,7 +234,7 @@ def check_need(text: str) -> str:
 
 
 def check_place(text: str, *, from_top: bool) -> str:
-    """The same text, if that names a path below the task's directory. Raises BadInput.
+    """The text, if it names a path below the task's directory. Raises BadInput.
 
     `from_top`: the path may begin with a slash, which is the top of the repository.
     """
@@ -247,7 +247,7 @@ def check_place(text: str, *, from_top: bool) -> str:
 
 
 def check_branch(text: str) -> str:
-    """The same text, if that can be the name of a branch, or is `@`. Raises BadInput."""
+    """The text, if it can be the name of a branch, or is `@`. Raises BadInput."""
     parts = text.split("/")
     odd = re.search(_NOT_IN_BRANCH, text) or text.startswith("-") or text == "HEAD"
     odd = odd or any(not part or part[0] == "." or part.endswith((".", ".lock")) for part in parts)
@@ -266,7 +266,7 @@ def stricter(one: SandboxLevel, other: SandboxLevel) -> SandboxLevel:
 
 
 def check_opened(text: str) -> str:
-    """The same text, if that names a path that a box can open. Raises BadInput."""
+    """The text, if it names a path that a box can open. Raises BadInput."""
     if text.startswith(("/", "~/")) and ".." not in text.split("/"):
         return text
     raise BadInput(
@@ -276,7 +276,7 @@ def check_opened(text: str) -> str:
 
 
 def check_host(text: str) -> str:
-    """The same text, if that names a host, or `*.` and all hosts below one. Raises BadInput."""
+    """The text, if it names a host, or `*.` and all hosts below one. Raises BadInput."""
     if re.fullmatch(_HOST, text) and len(text) <= 253:
         return text
     raise BadInput(
@@ -286,7 +286,7 @@ def check_host(text: str) -> str:
 
 
 def check_expectation(text: str) -> str:
-    """The same text, if that is an expectation. Raises BadInput."""
+    """The text, if it is an expectation. Raises BadInput."""
     path = text.removeprefix(ARTIFACT) if text.startswith(ARTIFACT) else None
     if text in EXPECTATIONS or (path and not path.startswith("/") and ".." not in path.split("/")):
         return text

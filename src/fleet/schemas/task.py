@@ -30,7 +30,7 @@ _ID = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
 
 
 def check_id(task_id: str) -> str:
-    """The same id, if valid; ids become file names, so nothing else may pass."""
+    """The id, if valid; ids become file names, so nothing else may pass."""
     if not re.fullmatch(_ID, task_id) or ".." in task_id:
         raise BadInput(
             f"{task_id[:80]!r} is not a task id",

@@ -35,7 +35,7 @@ def seconds(text: str) -> float:
 
 
 def span(text: str) -> float:
-    """The same for a person's command line, where a bare number may be meant in any unit."""
+    """Seconds of a span on a command line; a number without a unit is refused: it may mean any."""
     word = text.strip()
     if word.isdecimal():
         raise BadInput(f"{text!r} has no unit", hint=f"Write {word}s, {word}m, {word}h or {word}d.")

@@ -20,7 +20,7 @@ from fleet.settlement.run_record import ExitedRun, RunRecord
 
 _TEXT_CAP = 4000
 _MOST_ARTIFACTS = 200
-#: So many earlier runs are asked whether they did any of the work.
+#: How many earlier runs are asked whether they did any of the work.
 _RUNS_BEFORE = 5
 
 

@@ -156,7 +156,7 @@ def by_stream(record: RunRecord, code: int | None, number: int | None) -> Outcom
 
 
 def _sane(given: object) -> Outcome:
-    """An outcome that can be judged, and read again once written. Raises if it is none."""
+    """The outcome, if it can be judged, and read again once written. Raises if it cannot."""
     outcome = msgspec.convert(msgspec.to_builtins(given), Outcome)
     if isinstance(outcome, RateLimited):
         return structs.replace(outcome, limit=sane_limit(outcome.limit) or outcome.limit)

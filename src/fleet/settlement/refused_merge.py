@@ -37,7 +37,7 @@ def land_tries(landing: Landing | None, run: int, limit: int) -> LandTries | Non
 
 
 def refuse_merge(broken: str, tries: LandTries, task_id: str) -> Decision:
-    """What becomes of the task: back to the agent, or to a person after so many tries."""
+    """What becomes of the task: back to the agent, or to a person once the tries are used up."""
     if tries.made < tries.limit:
         return released(f"sent back, the merge is not as it has to be: {broken}")
     often = "once" if tries.made == 1 else f"{tries.made} times"

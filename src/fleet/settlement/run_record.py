@@ -1,7 +1,7 @@
 """All that is known of one run, for the supervisor that follows the run and for `fleet stop` alone.
 
-It stands below both, so that a run gets the same receipt, ending and entry in the day's ledger
-whichever of the two ends it.
+The record stands below both, so that a run gets the same receipt, ending and entry in the day's
+ledger whichever of the two ends it.
 """
 
 import os

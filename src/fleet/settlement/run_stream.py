@@ -18,7 +18,7 @@ from fleet.runs.run_directory import Run, RunSpec
 from fleet.schemas import Event, RateLimit
 from fleet.tripwire.rules import Trip, trips
 
-#: So many calls are remembered as checked: the second line about a call comes soon.
+#: How many calls are remembered as checked: the second line about a call comes soon.
 _MOST_CALLS = 1000
 #: How often the coder's second stream is looked for.
 _LOOK_AGAIN = timedelta(seconds=1)

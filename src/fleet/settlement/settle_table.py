@@ -354,7 +354,7 @@ def _attempt(why: str, facts: Facts, now: datetime) -> Decision:
 
 
 def _unstarted(why: str, facts: Facts, now: datetime) -> Decision:
-    """A run that never started counts as no attempt, and is tried so often in a row."""
+    """A run that never started counts as no attempt; NEVER_STARTED of them in a row block."""
     if facts.past.never_started + 1 >= NEVER_STARTED:
         return blocked(f"{why} ({NEVER_STARTED} times in a row)")
     if facts.past.never_started == 0:

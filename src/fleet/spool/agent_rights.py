@@ -330,7 +330,7 @@ def _connected(name: str, line: Parsed) -> list[str]:
 
 
 def is_task(word: str, task: str) -> bool:
-    """Does the word name this task? Its id without the prefix does, too."""
+    """Whether the word names this task: its id, or its id without the prefix."""
     return word in (task, task.removeprefix(f"{PREFIX}-"))
 
 

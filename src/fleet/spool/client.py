@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-#: A request that no supervisor takes up for so many seconds is left for the next one.
+#: A request that no supervisor takes up for this many seconds is left for the next one.
 UNTAKEN = 20.0
 #: A request that was taken up is answered within this time, or the supervisor has died meanwhile.
 TAKEN = 120.0
@@ -95,9 +95,7 @@ def answered(place: str) -> "tuple[int, bytes, bytes, bytes] | None":
 
 
 def is_late(place: str, waited: float) -> bool:
-    """After so many seconds: no supervisor has taken the request up, or none has carried the
-    request out.
-    """
+    """Whether a supervisor should by now have taken the request up, or have carried it out."""
     untaken = os.path.exists(f"{place}.request")  # noqa: PTH110
     return waited > (UNTAKEN if untaken else TAKEN)
 

@@ -16,7 +16,7 @@ from fleet.runs.outcome_history import was_put_off
 from fleet.schemas import Task
 from fleet.supervisor.state import SupervisorState
 
-#: So many waiting tasks are looked at when an account has room: the most urgent come first.
+#: How many waiting tasks are looked at when an account has room: the most urgent come first.
 _LOOK_AT = 100
 
 

@@ -31,10 +31,10 @@ from fleet.supervisor.state import SupervisorState
 #: Seconds between two rounds over all closed tasks, and how many tasks are looked at in one.
 _ROUND = 3600.0
 _MOST = 500
-#: A clone with files that git ignores (downloads, results, builds) stays so long after its task
-#: was closed: a person may want them.
+#: A clone with files that git ignores (downloads, results, builds) stays this long after its
+#: task was closed: a person may want them.
 KEPT_FOR = timedelta(days=3)
-#: No run of a task that was closed so long ago, or is gone, is verified any more.
+#: No run of a task that was closed this long ago, or is gone, is verified any more.
 _OVER = timedelta(days=1)
 
 

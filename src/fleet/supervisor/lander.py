@@ -19,11 +19,11 @@ from fleet.supervisor.state import LandingEnded, SupervisorState
 #: Seconds until a job that could not be done is tried again, and until a branch that is behind its
 #: line is looked at again; doubled each time up to the longest.
 _SHORTEST, _LONGEST = 1.0, 60.0
-#: The same while another lander works on the branch: it may be done any moment.
+#: The longest of these while another lander works on the branch: it may be done any moment.
 _LONGEST_FOR_OTHERS = 4.0
-#: After so many failures in a row a branch is taken to wait for a person.
+#: After this many failures in a row a branch is taken to wait for a person.
 _PATIENCE = 6
-#: So often in a row another lander is found at work on a branch before that is told: a person's
+#: How often in a row another lander is found at work on a branch before that is told: a person's
 #: `fleet land` or the supervisor of another home is mostly done by then.
 _UNTOLD = 3
 #: Seconds between two looks for work that other hosts verified, and until one that failed is tried

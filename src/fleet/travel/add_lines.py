@@ -1,7 +1,7 @@
 """The lines of another host's run, added to the files that grow over all runs of a task: each once,
 whenever the disk is full or the process is killed in between.
 
-They wait in the run's directory, which appears in one step, until all of them are added.
+The lines wait in the run's directory, which appears in one step, until all of them are added.
 """
 
 from collections.abc import Iterator

@@ -18,7 +18,7 @@ from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Settings
 
-#: So many ids are asked for at once.
+#: How many ids are asked for at once.
 _AT_ONCE = 500
 _PROMPT = "prompt.md"
 _LARGEST_PROMPT = 1 << 20

@@ -41,7 +41,7 @@ SEALED_OF_TASK = (outcome_history.FORGIVEN, asked_json.FILE, pull_request_json.F
 OF_TASK = (*SEALED_OF_TASK, outcome_history.FAILURES)
 _OF_RUN = (*SEALED, "started", "exit.json", DIFF)
 _OUTPUT = ("prompt.md", "stderr", "stdout")
-#: Artifacts of an agent that travel: so many files, and so many bytes of each and of all.
+#: Artifacts of an agent that travel: the most files, and the most bytes of each and of all.
 _MOST_FILES, _LARGEST_FILE, _MOST_BYTES = 500, 4 << 20, 16 << 20
 #: Questions and answers of a living run travel up to this size: its agent may write them anew each
 #: second.

@@ -1,6 +1,6 @@
 """Threads that read a home and act there, so that the screen never waits for a queue.
 
-They are daemons: `q` ends fleet top at once, also while a queue does not answer.
+The threads are daemons: `q` ends fleet top at once, also while a queue does not answer.
 """
 
 import asyncio

@@ -90,7 +90,7 @@ def fact(
 
 
 def bar(share: float, width: int) -> str:
-    """A gauge of so many cells: `███░░`."""
+    """A gauge of `width` cells: `███░░`."""
     full = round(max(0.0, min(1.0, share)) * width)
     return "█" * full + "░" * (width - full)
 

@@ -1,7 +1,7 @@
 """A second look at a run that has fallen silent: does any part of the run move?
 
-Two samples some time apart, of the whole process tree and of the files around it. It is dear, so
-it is taken only of suspected runs, by a worker thread. Comparing is pure.
+Two samples some time apart, of the whole process tree and of the files around it. A sample is dear,
+so it is taken only of suspected runs, by a worker thread. Comparing is pure.
 """
 
 import os

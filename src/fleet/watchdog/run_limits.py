@@ -64,14 +64,14 @@ def _words(used: Used, limits: Limits, name: LimitName) -> str:
     may = limits.shown()[name]
     match name:
         case "time":
-            return f"it ran for {shown_span(used.time)}, and may for {may}"
+            return f"it ran for {shown_span(used.time)}; its limit is {may}"
         case "cost":
-            return f"it cost ${used.cost:.2f}, and may {may}"
+            return f"it cost ${used.cost:.2f}; its limit is {may}"
         case "output":
-            return f"it printed {shown_size(used.output)}, and may {may}"
+            return f"it printed {shown_size(used.output)}; its limit is {may}"
         case "memory":
-            return f"it held {shown_size(used.memory)} of memory, and may {may}"
+            return f"it held {shown_size(used.memory)} of memory; its limit is {may}"
         case "processes":
-            return f"it had {used.processes} processes, and may have {may}"
+            return f"it had {used.processes} processes; its limit is {may}"
         case _:
-            return f"it took {getattr(used, name):,} {name}, and may {may}"
+            return f"it took {getattr(used, name):,} {name}; its limit is {may}"

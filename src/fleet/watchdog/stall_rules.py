@@ -50,8 +50,8 @@ RungReaction = Literal[
 #: that. The run is ended at the second figure, late, since agents do poll: a server that is not up
 #: yet fails in the same words.
 LOOP_REPORTED, LOOP_ENDED = 3, 6
-#: A command whose own process lives may stand still for so many times the idle limit, as it may
-#: wait for another machine: half an hour with the limits that fleet ships with.
+#: A command whose own process lives may stand still for this many times the idle limit, as it
+#: may wait for another machine: half an hour with the limits that fleet ships with.
 COMMAND_FACTOR = 4.0
 
 

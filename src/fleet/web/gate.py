@@ -13,8 +13,8 @@ from fleet.control.acts.act_table import Role
 from fleet.control.page.session_store import ROLES, PageSession, SessionStore
 from fleet.web.door import API, HEADERS, LARGEST_BODY, AllowedHosts, Denial, bearer_key, refused
 
-#: So many wrong keys or codes in so many seconds, and then no other wrong one is answered for a
-#: while, nor any code.
+#: After this many wrong keys or codes within this many seconds, no code and no other wrong key is
+#: answered for a while.
 _WRONG, _WITHIN = 10, 60.0
 #: Exchanges a code for a key, and so has none yet.
 SESSION = f"{API}v1/session"

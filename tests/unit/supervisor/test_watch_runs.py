@@ -242,7 +242,7 @@ def test_a_cost_that_only_tokens_tell_counts_while_the_run_lives(tmp_path, monke
     assert scene.run.health.near_limits == ("cost 90 %",)
     scene.hear(Event(kind="usage", tokens=Usage(cache_read=1_000_000)))
     ended = scene.wait(1)
-    assert (ended.limit, ended.detail) == ("cost", "it cost $3.00, and may $3")
+    assert (ended.limit, ended.detail) == ("cost", "it cost $3.00; its limit is $3")
     assert (scene.run.totals.tokens.cost_usd, scene.run.estimated_usd) == (None, 3.0)
 
 

@@ -30,9 +30,9 @@ def test_a_limit_warns_and_then_ends(name):
 
 def test_what_was_used_is_told_with_what_may_be():
     """In the units of people."""
-    assert exceeded(Used(cost=5.5), LIMITS).detail == "it cost $5.50, and may $5"
-    assert exceeded(Used(time=7200), Limits(time=3600)).detail == "it ran for 2h, and may for 1h"
-    assert exceeded(Used(tokens=1234), LIMITS).detail == "it took 1,234 tokens, and may 1,000"
+    assert exceeded(Used(cost=5.5), LIMITS).detail == "it cost $5.50; its limit is $5"
+    assert exceeded(Used(time=7200), Limits(time=3600)).detail == "it ran for 2h; its limit is 1h"
+    assert exceeded(Used(tokens=1234), LIMITS).detail == "it took 1,234 tokens; its limit is 1,000"
 
 
 @given(some.fixed_dictionaries({name: some.floats(0, 2e9) for name in EACH}))

@@ -79,7 +79,7 @@ def _if_on(sql: str) -> _Meaning:
 
 
 def _text(sql: str) -> _Meaning:
-    """A condition on the flag's text; an empty text is none."""
+    """A condition on the flag's text; an empty text makes no condition."""
     return lambda call, flag: [Condition(sql, (text,)) for text in (call.line.text(flag),) if text]
 
 

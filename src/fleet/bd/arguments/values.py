@@ -55,7 +55,7 @@ TEXT_FLAGS = (
 
 
 def ids(call: Call, least: int = 1) -> Sequence[str]:
-    """The words of a line that needs at least so many."""
+    """The words of the line, which needs at least `least` of them."""
     if len(call.words) < least:
         raise Failure(f"requires at least {least} arg(s), only received {len(call.words)}")
     return call.words

@@ -125,7 +125,7 @@ def _shape(report: Report, source: str, *, rehearse: bool) -> dict[str, Any]:
 
 
 def _tell(call: Call, report: Report, source: str, *, rehearse: bool) -> None:
-    """The same as `_shape`, as lines on standard error."""
+    """Tell what an import did, as lines on standard error."""
     verb = "Would import" if rehearse else "Imported"
     call.warn(
         f"{verb} {len(report.ids)} issues ({report.new} new, {len(report.updated)} updated)"

@@ -44,7 +44,7 @@ _DROP = (
 
 
 def show(found: list[CoderRecord], columns: int) -> None:
-    """Print the table into so many columns."""
+    """Print the table, `columns` wide at most."""
     rows = [(one_line(f"{row.coder} {row.model}".strip()), *_cells(row)) for row in found]
     for line in table(_HEAD, rows, right=_HEAD[1:], width=columns, drop=_DROP):
         click.echo(line)

@@ -91,7 +91,7 @@ def moment(word: str | None) -> datetime | None:
 def show(
     runs: Sequence[EndedRun], by: By, columns: int, titles: Mapping[str, str] = NO_TITLES
 ) -> None:
-    """Print the table into so many columns: first the bars give way, then the kinds of tokens."""
+    """Print the table `columns` wide: first the bars give way, then the kinds of tokens."""
     found = spent(runs, by)
     most = max(row.usage.total for row in found) or 1
     # Of a path, the end tells most.

@@ -54,10 +54,10 @@ def command(
 ) -> None:
     """Set up another machine over ssh as a host of this queue, and start a supervisor there.
 
-    It needs Python 3.11, git, and a login that ssh gives without a question. This very fleet is
-    sent there, with all that it depends on where the machine is of the same kind; elsewhere pip
-    there gets the rest. ssh is for setting up alone: agents are the children of the supervisor
-    there. Safe to run again, which brings the host to this version.
+    The machine needs Python 3.11, git, and a login that ssh gives without a question. This very
+    fleet is sent there, with all that it depends on where the machine is of the same kind;
+    elsewhere pip there gets the rest. ssh is for setting up alone: agents are the children of the
+    supervisor there. Safe to run again, which brings the host to this version.
 
     A password of the queue goes there by standard input, into a file that only the login reads.
     """

@@ -21,8 +21,8 @@ def command(read_only: bool) -> None:
     a t s r         answer, tell, stop, retry
     / :  ?          filter, command, all keys                q   quit
 
-    It works with and without a supervisor, and the mouse works too. At the end two lines say what
-    runs and what waits for you.
+    The screen works with and without a supervisor, by keys and by mouse. At the end two lines say
+    what runs and what waits for you.
     """  # noqa: D301 - the \\b is click's mark for lines that stay as they are
     if not (sys.stdout.isatty() and sys.stdin.isatty()):
         raise BadInput("fleet top needs a terminal", hint="For a program: fleet tasks --all --json")

@@ -53,9 +53,9 @@ def command(
 ) -> None:
     """See and steer fleet in a browser, until Ctrl-C.
 
-    It listens on this machine only and is never started unasked. The browser is opened with a code
-    that works once, within a minute; `fleet web pair` makes one for another device. The page works
-    with the supervisor dead, and says so.
+    The server listens on this machine only and is never started unasked. The browser is opened with
+    a code that works once, within a minute; `fleet web pair` makes one for another device. The page
+    works with the supervisor dead, and says so.
 
     From elsewhere: ssh -L 7373:127.0.0.1:PORT HOST, or fleet web --socket there and
     ssh -L 7373:HOME/.fleet/web.sock HOST. Another address than this machine's needs --allow-host,

@@ -126,8 +126,8 @@ def apply_(
 def write(goal: str, cwd: str | None, coder: str | None, model: str | None, as_json: bool) -> None:
     """Have an agent write a plan for the goal in a file; you approve, revise or cancel the plan.
 
-    It is a task like others: `fleet run` works on it. When the plan can be made into tasks it
-    waits for you in `fleet questions`.
+    Writing the plan is a task like others, which `fleet run` works on. Once the plan can be made
+    into tasks it waits for you in `fleet questions`.
     """
     fleet = control.opened()
     task = write_goal(fleet, goal, cwd=cwd, coder=coder, model=model)

@@ -15,7 +15,7 @@ from fleet.home import home_from, open_home
 def command() -> None:
     """Start no new runs until `fleet resume`. Those that run go on.
 
-    It outlasts a restart of the supervisor.
+    The pause outlasts a restart of the supervisor.
     """
     # Without the settings, as `fleet stop --all`.
     done = pause(open_home(home_from(os.environ)))

@@ -27,7 +27,7 @@ NEEDS_YOU = 10
 @click.option(
     "--max-idle",
     metavar="SPAN",
-    help="With --until-idle: end only after so long without work, like 5m.",
+    help="With --until-idle: end only after this long without work, like 5m.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing; the log has it all.")
 @click.option("--detach", "-d", is_flag=True, help="Run in the background, without this terminal.")

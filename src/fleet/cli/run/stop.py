@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def command(task_ids: tuple[str, ...], everything: bool, now: bool, as_json: bool) -> int:
     """Stop a task's agent (or several), with all that it started, and block the task.
 
-    It has grace_s seconds (runtime.toml) to end by itself. `fleet retry` puts the task back.
+    The agent has grace_s seconds (runtime.toml) to end by itself. `fleet retry` puts the task back.
 
     With --all no new run begins until `fleet resume`. `fleet stop --all --now` is the emergency
     brake: it needs neither a supervisor nor a queue that answers.

@@ -41,8 +41,8 @@ def command() -> None:
 def add(name: str, directory: str | None, only: bool, **settings: str | int | None) -> None:
     """Declare an account; your own login of the coder stays in use beside it.
 
-    Its directory is made in the fleet home unless you name one. No secret is ever written to
-    runtime.toml: only where it is.
+    The account's directory is made in the fleet home unless you name one. No secret is ever written
+    to runtime.toml: only where it is.
     """
     fleet = control.opened()
     place = str(Path(directory).expanduser().absolute()) if directory else None

@@ -24,8 +24,8 @@ def command() -> None:
 def install(only_print: bool) -> None:
     """Write the unit, start the supervisor now, and with each login.
 
-    It keeps the PATH of this shell, so that it finds your agents' programs: install it again after
-    one moved.
+    The unit keeps the PATH of this shell, so that it finds your agents' programs: install it again
+    after one moved.
     """
     fleet = control.opened()
     if only_print:

@@ -15,8 +15,8 @@ from fleet.home import home_from, open_home
 def command(now: bool) -> None:
     """End the supervisor, wherever started, and stop all agents.
 
-    Their tasks go back into the queue, and no attempt is counted. To swap the supervisor for a new
-    one while agents run on: fleet restart. To let no new run begin: fleet pause.
+    The agents' tasks go back into the queue, and no attempt is counted. To swap the supervisor for
+    a new one while agents run on: fleet restart. To let no new run begin: fleet pause.
     """
     with waiting("the supervisor ends its agents"):
         holder = shut_down(open_home(home_from(os.environ)), now=now)

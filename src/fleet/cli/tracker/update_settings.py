@@ -1,6 +1,6 @@
 """`fleet bd update` with flags of fleet's own: what a task that exists runs with from now on.
 
-They go into its task.json, which decides; what the tracker knows of goes to the tracker first.
+The settings go into task.json, which decides; what the tracker knows of goes to the tracker first.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Antigravity's JSON stream in fleet's words.
 
-It calls a run that timed out or was refused a tool a SUCCESS, with exit 0. So a success here
+The CLI calls a run that timed out or was refused a tool a SUCCESS, with exit 0. So a success here
 needs an answer and tokens that were spent on it.
 """
 

@@ -210,7 +210,7 @@ def _assistant(line: JsonObject) -> Event:
 
 
 def _model(message: JsonObject) -> str | None:
-    """The model that answered; the CLI's own words bear a name in brackets, which is none."""
+    """The model that answered. What the CLI says itself bears a name in brackets: no model's."""
     name = text(message, "model")
     return name if name and not name.startswith("<") else None
 

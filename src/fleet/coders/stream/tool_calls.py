@@ -43,7 +43,7 @@ _TAIL = 300
 
 _MOST_COMMANDS = 200
 _COMMAND_CAP = 2000
-#: Beyond so many kinds of tool, what an agent invents is counted together.
+#: Beyond this many kinds of tool, what an agent invents is counted together.
 _MOST_TOOLS = 200
 
 
@@ -102,7 +102,7 @@ class ToolCalls(Struct, kw_only=True):
     repeated_errors: int = 0
     #: The repeated call and its error, for people.
     repeated: str = ""
-    #: Errors since the last result that was none.
+    #: Errors since the last result that was no error.
     errors_in_a_row: int = 0
     _last_error: bytes = b""
     #: The index in `commands`, by the id of the call.

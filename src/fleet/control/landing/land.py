@@ -73,7 +73,7 @@ def land(
 def land_all(
     fleet: Control, *, wait: bool, tell: Tell, env: Mapping[str, str] = os.environ
 ) -> LandEnd:
-    """The same for all that waits for a person. One that cannot be approved is left, and told."""
+    """Land all that waits for a person. Work that cannot be approved is left, and told."""
     approved: list[str] = []
     refused: list[tuple[str, str]] = []
     for task in landing_tasks(fleet):

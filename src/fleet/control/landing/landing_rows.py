@@ -11,7 +11,7 @@ from fleet.home.landing_json import LANDERS, Landing
 
 
 def with_landings(fleet: Control, seen: Sequence[InProgress]) -> list[InProgress]:
-    """The same tasks, and behind them the tasks that the lander has; a task that was sent back says
+    """These tasks, and behind them the tasks that the lander has; a task that was sent back says
     so while the agent is at work.
     """
     landings = open_landings(fleet)

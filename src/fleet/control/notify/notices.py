@@ -36,7 +36,7 @@ class Notice(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """The same for as long as the same is so."""
+        """Names what is so: it does not change for as long as that lasts."""
         words = self.name or sha256(self.text.encode()).hexdigest()[:12]
         return f"{self.topic}:{self.task}:{words}"
 

@@ -20,7 +20,7 @@ TOGETHER = timedelta(seconds=10)
 SAME = timedelta(minutes=30)
 #: A question is told this often at most.
 OFTEN = 3
-#: After so many notifications in an hour, what is no question waits for the next hour.
+#: After this many notifications in an hour, what is no question waits for the next hour.
 IN_AN_HOUR = 20
 #: Topics that are no news to a person who looks at fleet.
 SEEN_BY_LOOKING = frozenset(("idle", "closed"))
@@ -51,7 +51,7 @@ class NoticeState(Struct, frozen=True, kw_only=True):
 class Notification(Struct, frozen=True, kw_only=True):
     """What is told through each channel: the JSON that a command gets."""
 
-    #: The same whenever the same notification is sent again.
+    #: Equal for each sending of one notification.
     key: str
     at: datetime
     topic: str

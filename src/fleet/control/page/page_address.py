@@ -17,7 +17,7 @@ from fleet.home import Home
 
 _FILE, _PORT, _LOCK = "address", "port", "page.lock"
 _LONGEST = 1000
-#: A look at the lock holds the lock for a moment: so many tries, with so many seconds between.
+#: A look at the lock holds the lock for a moment: tries to take it, and seconds between them.
 _TRIES, _PAUSE = 5, 0.02
 
 

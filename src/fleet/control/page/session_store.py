@@ -27,7 +27,7 @@ _SESSIONS, _ONCE, _LOCK = "sessions.json", "once.json", "lock"
 ROLES: tuple[Role, ...] = get_args(Role)
 #: How long a session lives after its last use, a code of `fleet web`, and a code of `pair`.
 LASTS, AT_ONCE, TO_PAIR = timedelta(days=30), timedelta(seconds=60), timedelta(minutes=5)
-#: The last use of a session is written down so often, not with each request.
+#: How often the last use of a session is written down: not with each request.
 _NOTED = timedelta(minutes=5)
 _MOST_SESSIONS, _MOST_DEVICE = 200, 120
 

@@ -48,7 +48,8 @@ def apply(
 ) -> WrittenPlan:
     """Write the plan to the queue, in the name of the person who looked at the plan.
 
-    Its verify commands are trusted first: a supervisor may claim a task the moment it is there.
+    The plan's verify commands are trusted first: a supervisor may claim a task the moment it is
+    there.
     """
     refuse_agents(env, "apply a plan")
     before = known_tasks(fleet, plan)

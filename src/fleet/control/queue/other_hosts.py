@@ -46,7 +46,7 @@ def bring_files(fleet: Control, task: Task) -> None:
 
 
 def bring_if_possible(fleet: Control, task_id: str) -> None:
-    """The same for a command that shows what is here if the queue does not answer."""
+    """Bring what other hosts sent; without an answer of the queue, do without."""
     if fleet.is_shared:
         with suppress(FleetError, OSError):
             bring_files(fleet, fleet.queue.get(task_id))

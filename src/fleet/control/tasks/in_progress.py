@@ -131,7 +131,7 @@ def in_progress(fleet: Control) -> list[InProgress]:
 
 
 def with_neighbours(seen: Sequence[InProgress]) -> list[InProgress]:
-    """The same tasks; agents that work in one directory are named to each other. Pure."""
+    """These tasks; agents that work in one directory are named to each other. Pure."""
     at: dict[str, list[str]] = {}
     for each in seen:
         if each.lives:

@@ -97,7 +97,7 @@ class _Target:
 
     def _nameless(self) -> list[ProcessId]:
         """Processes that dropped the run's mark and still hold the lock. A supervisor that holds
-        the lock for a moment is none: a supervisor is older than the run, or known by name.
+        the lock for a moment does not count: it is older than the run, or known by name.
         """
         started = None
         with suppress(FleetError):

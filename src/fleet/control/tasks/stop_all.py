@@ -1,7 +1,7 @@
 """`fleet stop --all`: nothing of this home runs any more, and nothing begins until a person says.
 
-It goes by processes and files alone, so neither a hanging supervisor nor a dead queue is in the
-way. Which tasks were stopped is kept, for `fleet resume --retry-stopped`.
+The command goes by processes and files alone, so neither a hanging supervisor nor a dead queue is
+in the way. Which tasks were stopped is kept, for `fleet resume --retry-stopped`.
 """
 
 import os

@@ -14,8 +14,8 @@ from fleet.control.traces.unsent_runs import UnsentRun, UnsentRuns
 from fleet.home import Home
 from fleet.runs.traces.exported_mark import mark_exported
 
-#: Seconds between two looks, and at least so many times as long as a look takes; seconds between
-#: two questions whether to end.
+#: Seconds between two looks, at least this many times the length of a look; and seconds between two
+#: questions whether to end.
 _LOOK, _SHARE, _GLANCE = 2.0, 100, 0.1
 #: Seconds before what was refused is sent again, doubled up to the longest.
 _PAUSE, _LONGEST = 5.0, 300.0

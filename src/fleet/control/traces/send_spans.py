@@ -1,6 +1,7 @@
 """Spans to an OTLP/HTTP receiver, by OpenTelemetry's own exporter.
 
-Its packages are an extra and slow to load: only the exporter's process loads this module.
+OpenTelemetry's packages are an extra and slow to load: only the exporter's process loads this
+module.
 """
 
 import logging

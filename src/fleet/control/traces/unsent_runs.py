@@ -23,7 +23,7 @@ class UnsentRun(Struct, frozen=True, kw_only=True):
 
 class UnsentRuns:
     """The unsent runs of one home, each found once. Runs that began while [otel] was
-    off are none.
+    off do not count.
     """
 
     def __init__(self, home: Home) -> None:

@@ -27,8 +27,8 @@ from fleet.queue.sql.sqlite import FILE as QUEUE_FILE
 #: Seconds between two looks at what no file tells; and between two reads of everything, whatever
 #: the files say.
 _LOOK_AGAIN, _READ_ALL = 2.0, 15.0
-#: A read of the queue is followed by a rest of so many times its length: a slow queue is not asked
-#: all the time.
+#: A read of the queue is followed by a rest of this many times its length: a slow queue is not
+#: asked all the time.
 _REST = 6.0
 
 
@@ -80,7 +80,7 @@ class LiveNow:
         self._fleet.close()
 
     def wait(self, seconds: float) -> set[Path]:
-        """Sleep until a file changed, at most so long; the directories that changed."""
+        """Sleep until a file changed, or the time is over; returns the directories that changed."""
         if self._pace.put_off:
             seconds = min(seconds, max(0.0, self._pace.rests_until - time.monotonic()))
         return self._watch.changed(min(seconds, _LOOK_AGAIN))

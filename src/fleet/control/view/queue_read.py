@@ -13,7 +13,7 @@ from fleet.schemas import BLOCKING, STATUSES, Status, Task
 
 #: How many tasks of a status are shown; the counts have them all.
 SHOWN = 500
-#: The statuses that are shown, in their order, and whether only so many tasks of them are.
+#: The statuses that are shown, in their order, and whether their number is limited.
 _GROUPS: Sequence[tuple[tuple[Status, ...], bool]] = (
     (("in_progress",), False),
     (("blocked", "pinned", "hooked"), True),
@@ -73,7 +73,7 @@ def _by_status(fleet: Control, since: datetime, shown: int) -> _Selected:
 
 
 def _in_one_call(fleet: Control, since: datetime, shown: int) -> _Selected:
-    """The same from one list: each call of bd is a process that takes as long as the next."""
+    """What `_by_status` finds, by one call: each call of bd is a process that takes long."""
     everything = fleet.queue.find(Filter(statuses=STATUSES))
     tasks: list[Task] = []
     for statuses, limit in _GROUPS:

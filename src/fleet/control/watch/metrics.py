@@ -49,9 +49,7 @@ class FleetMetrics(Collector):
         return generate_latest(registry)
 
     def describe(self) -> list[Metric]:
-        """Nothing: what there is depends on the home, and reading the home twice would
-        cost twice.
-        """
+        """Describe nothing: which figures there are depends on the home, which is read once."""
         return []
 
     def collect(self) -> Families:

@@ -69,7 +69,7 @@ class Survey(Struct, frozen=True, kw_only=True):
 
 
 def estimate(size: int) -> int:
-    """The tokens of so many bytes of text."""
+    """About how many tokens a text of this many bytes has."""
     return -(-size // BYTES_A_TOKEN)
 
 

@@ -87,7 +87,7 @@ def keep(root: Path, spare: Path, bin_: Path) -> None:
     spare.mkdir(mode=0o700)
     root.rename(spare / _CHECKOUT)
     beside(root, INDEX).rename(spare / f"{_CHECKOUT}{INDEX}")
-    # Last: a spare without it is none.
+    # Last: a directory without this file does not count as a spare.
     beside(root, FILES).rename(spare / f"{_CHECKOUT}{FILES}")
 
 

@@ -66,7 +66,7 @@ def _merge(git: Git, ours: str, theirs: str) -> str | TreeConflict:
 
 
 def _with_attributes(git: Git, line: str) -> Git:
-    """The same git with the attributes of a commit, which `merge-tree` does not read unasked."""
+    """A git with the attributes of a commit, which `merge-tree` does not read unasked."""
     try:
         text = git.ask("cat-file", "blob", f"{line}:{_ATTRIBUTES}", cap=_LARGEST)
     except GitFailed:

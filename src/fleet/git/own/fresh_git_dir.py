@@ -1,6 +1,6 @@
 """Git directories that fleet writes: for a moment to read a clone with, or for a new clone.
 
-Their configuration is fleet's, so git finds no hook, filter, driver or template in them.
+The configuration in them is fleet's, so git finds no hook, filter, driver or template in them.
 """
 
 import os

@@ -32,7 +32,7 @@ def mark_of(path: str, *, like: str = _CONTENT) -> str:
 
 
 def quick_mark(path: str) -> str:
-    """The same without reading the file."""
+    """A mark of a file at this moment by its size and times: the file is not read."""
     return mark_of(path, like=_STAT)
 
 

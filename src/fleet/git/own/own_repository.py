@@ -50,7 +50,7 @@ def known_repository(home: Path, repo: Repository) -> Repository:
 
 
 def repository_at(home: Path, key: str, root: str) -> Repository:
-    """The same for a working tree whose key is known."""
+    """Where fleet's git directory is, for a working tree whose key is known."""
     own = os.path.realpath(home / FOLDER / f"{key}.git")
     return Repository(root=root, git_dir=own, common_dir=own)
 

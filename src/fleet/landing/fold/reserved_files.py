@@ -21,7 +21,7 @@ from fleet.landing.fold.fold_group import changed_files
 from fleet.schemas import Task
 
 _LIMIT = 60.0
-#: So long others wait for an agent at most: the agent may wait too, for a limit or for a person.
+#: The longest that others wait for an agent, which may itself wait for a limit or a person.
 _LONGEST = timedelta(hours=1)
 
 

@@ -23,7 +23,7 @@ class AppriseChannel:
         if not self._apprise.add(address):
             # The address may hold a password, so it is not repeated.
             raise BadInput(
-                f"address {number} of notify.to ({scheme}://…) is none that apprise knows",
+                f"address {number} of notify.to ({scheme}://…) is no service that apprise knows",
                 hint="See the list of its services; or use notify.command",
             )
 

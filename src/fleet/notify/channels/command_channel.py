@@ -21,5 +21,5 @@ class CommandChannel:
         return NotSent(problem=problem) if problem else Sent()
 
     def end_question(self, remote: str, words: str) -> None:
-        """Nothing: a program keeps account of what was told."""
+        """Do nothing: the program itself keeps account of what was told."""
         del remote, words

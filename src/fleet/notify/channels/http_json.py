@@ -21,7 +21,7 @@ class HttpAnswer(Struct, frozen=True):
 
     @property
     def value(self) -> dict[str, Any]:
-        """The answer as an object; empty if the answer is none."""
+        """The answer as an object; empty if the answer is no object."""
         try:
             found = json.loads(self.text)
         except ValueError:

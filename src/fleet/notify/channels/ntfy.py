@@ -95,7 +95,7 @@ class NtfyReader:
         return found, place
 
     def acknowledge(self, reply: PersonReply, words: str) -> None:
-        """Nothing: the end of the question is told on the topic, since a button has no voice."""
+        """Do nothing: the end of the question is told on the topic, as a button cannot show it."""
         del reply, words
 
 

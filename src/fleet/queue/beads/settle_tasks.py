@@ -181,7 +181,7 @@ def _is_done(issue: Task, settlement: Settlement) -> bool:
 
 
 def _is_ours(issue: Task, lease: Lease, settlement: Settlement) -> bool:
-    """Is the task in bd still where our claim put it, or freed by a `bd reclaim`?
+    """Whether the task in bd is still where our claim put it, or was freed by a `bd reclaim`.
 
     An agent may have set its own task to blocked before it asks; then blocking it is no surprise.
     """

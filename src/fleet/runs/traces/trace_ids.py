@@ -1,7 +1,7 @@
 """The ids of a task's trace and spans. Pure.
 
-They follow from what the records say, so that they are known before a run begins, are the same
-after any kill, and a span that is sent twice is one span.
+Ids follow from what the records say: they are known before a run begins, are the same after any
+kill, and a span that is sent twice is one span.
 """
 
 from datetime import datetime

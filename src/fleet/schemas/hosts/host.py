@@ -8,9 +8,9 @@ from msgspec import Struct
 
 HostState = Literal["up", "draining", "gone"]
 
-#: A host that was not seen for so long is not taken to be there.
+#: A host that was not seen for this long counts as gone.
 SILENT = timedelta(seconds=35)
-#: For so long a task is left to another host that would run it sooner.
+#: How long a task is left to another host that would run it sooner.
 LEFT_TO_OTHERS = timedelta(seconds=2)
 
 

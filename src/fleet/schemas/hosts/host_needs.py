@@ -60,7 +60,7 @@ def missing_needs(needs: tuple[str, ...], offer: Offer) -> tuple[str, ...]:
 
 
 def check_label(text: str) -> str:
-    """The same text, if a host or a label can be called so. Raises BadInput."""
+    """The text, if it can be the name of a host or a label. Raises BadInput."""
     if re.fullmatch(_NAME, text):
         return text
     raise BadInput(
@@ -70,5 +70,5 @@ def check_label(text: str) -> str:
 
 
 def _text(value: object) -> str:
-    """A text that can be a line; anything else is none."""
+    """The value if it is a text of one line; empty for anything else."""
     return value if isinstance(value, str) and "\n" not in value else ""

@@ -26,11 +26,11 @@ class LeaseTerms(Struct, frozen=True, kw_only=True):
     shared: bool = False
 
     def stop_before(self, grace: float) -> float:
-        """How long before a lease's end the supervisor stops a run that has so long to end."""
+        """How long before a lease's end the supervisor stops a run that has `grace` to end."""
         return grace + self.renew_every
 
     def keeper_stop_before(self, grace: float) -> float:
-        """The same for the keeper, in case that there is no supervisor."""
+        """How long before a lease's end the keeper stops the run, if no supervisor did."""
         return grace + self.renew_every / 2
 
 

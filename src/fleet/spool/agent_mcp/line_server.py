@@ -270,7 +270,7 @@ class LineServer:
 
 
 def _modern(params: Json) -> bool:
-    """Is this a request of the stateless era? Raises RpcError for a version that is not spoken."""
+    """Whether a request is of the stateless era. Raises RpcError for an unknown version."""
     version = _table(params.get("_meta")).get(f"{_META}protocolVersion")
     if version is None or version in HANDSHAKE:
         return False

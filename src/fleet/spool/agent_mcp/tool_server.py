@@ -1,8 +1,9 @@
 """The MCP server of a run: `ask_human`, `report_progress` and `propose_task`, by the run's drop
 box.
 
-It knows nothing and decides nothing: each call is a request in the box, which the supervisor holds
-against the table. So the tools work inside of any sandbox, and a question outlives its asker.
+The server knows nothing and decides nothing: each call is a request in the box, which the
+supervisor holds against the table. So the tools work inside of any sandbox, and a question outlives
+its asker.
 """
 
 import json

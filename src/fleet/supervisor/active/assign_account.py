@@ -186,7 +186,7 @@ class AccountAssigner:
         return credentials.key_mark(account, kind, self._env, answer)
 
     def outline(self, account: Account) -> dict[str, str]:
-        """The same environment with a mark in the place of the secret."""
+        """The environment with a mark in the place of the secret."""
         return credentials.variables(account, self._kind(account), self._env, hidden=True)
 
     def would_choose(

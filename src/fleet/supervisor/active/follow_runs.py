@@ -33,10 +33,10 @@ from fleet.supervisor.assignments import (
 from fleet.supervisor.machine.resource_backoff import SHORT
 from fleet.supervisor.state import SupervisorState
 
-#: A run that could not be finished (a full disk) is tried again after so many seconds.
+#: A run that could not be finished (a full disk) is tried again after this many seconds.
 TRY_AGAIN = 1.0
-#: A run of which it is not known what became is looked at again after so many seconds, doubled each
-#: time: a keeper that is just starting tells in milliseconds, one that hangs may never.
+#: A run of which it is not known what became is looked at again after this many seconds, doubled
+#: each time: a keeper that is just starting tells in milliseconds, one that hangs may never.
 FIRST_PAUSE = 0.02
 
 

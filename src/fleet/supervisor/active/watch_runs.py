@@ -32,7 +32,7 @@ from fleet.watchdog.liveness_sample import Sample, Subject
 from fleet.watchdog.run_limits import AT_ONCE, Used
 from fleet.watchdog.stall_rules import FINE, Look, Patience, RunFacts, StallState
 
-#: A process may belong to a call that was printed up to so many seconds later.
+#: A process may belong to a call that was printed up to this many seconds later.
 _BEFORE_THE_CALL = 5.0
 #: A census may take this share of a core, however many processes there are.
 _CENSUS_SHARE = 0.002

@@ -73,7 +73,7 @@ class Heartbeat:
         return self.host.name
 
     def offer_now(self, usual_coder: str) -> Offer:
-        """The same for a claim: without what others have room for, and this host has not."""
+        """The offer for a claim, without coders that have room on other hosts and none here."""
         resting = self.reach.resting
         return structs.replace(
             self.host.offer,

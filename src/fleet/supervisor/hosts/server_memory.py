@@ -11,7 +11,7 @@ from fleet.queue.sql.hosts.server_copy import ServerNow
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.supervisor.queue_io.queue_requests import awake
 
-#: So many tasks are named in one line of the log.
+#: How many tasks are named in one line of the log.
 _NAMED = 10
 
 

@@ -44,7 +44,7 @@ def close_epics(state: SupervisorState, tasks: Iterable[Task]) -> None:
 
 
 def close_epics_of(state: SupervisorState, ids: Iterable[str]) -> None:
-    """The same for tasks that are known by their ids."""
+    """Close the epics that end with the tasks of these ids, which are closed."""
     if wanted := tuple(ids):
         state.queue.named(wanted, partial(close_epics, state))
 

@@ -27,7 +27,7 @@ T = TypeVar("T")
 _LISTEN = timedelta(seconds=5)
 #: Changes that come this close together, as in a busy hour, are reported as one.
 _LULL = 0.01
-#: So many settlements at most are made together.
+#: The most settlements that are made together.
 _TOGETHER = 50
 #: How long the listening thread rests after an error of the queue.
 _REST = 1.0

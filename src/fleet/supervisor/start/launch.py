@@ -44,7 +44,7 @@ from fleet.supervisor.start.trace_env import trace_env
 from fleet.supervisor.start.workspace import Workspace
 from fleet.supervisor.state import SupervisorState
 
-#: The keeper enforces the time limit so many seconds after the supervisor would, for the case that
+#: The keeper enforces the time limit this many seconds after the supervisor would, in case that
 #: there is no supervisor: a supervisor also records which tools it cut off.
 KEEPERS_SLACK = 2.0
 

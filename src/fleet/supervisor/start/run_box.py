@@ -49,7 +49,7 @@ def box_run(
     policy: Policy,
     programs: Path,
 ) -> RunCommand:
-    """The same command in the box of the run. Raises FleetError."""
+    """The command in the box of the run. Raises FleetError."""
     program = require_box()
     if shutil.which(command.argv[0], path=command.env.get("PATH")) is None:
         # The run ends as outside of a box: no such program. This path can never lead to one.

@@ -295,7 +295,7 @@ def _leave_landing(home: Home, task_id: str, host: str) -> None:
 
 
 def _naming(decision: Decision, pushed: ResultPushed, url: str) -> Decision:
-    """The same decision; the reason for closing a task says where the work is."""
+    """The decision; the reason for closing a task says where the work is."""
     if not isinstance(decision.settlement, Closed):
         return decision
     where = f"its work: {pushed.commit[:12]}, {pushed.ref} of {url}"

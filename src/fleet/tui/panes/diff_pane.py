@@ -13,7 +13,7 @@ from fleet.tui.views.patch_lines import SPLIT_FROM, patch_listing, place_of
 if TYPE_CHECKING:
     from fleet.control.acts.wishes import CommentOnLine
 
-#: Files are read until so many lines of them are there; the rest when it is opened.
+#: Files are read at once until this many lines are there; further files when they are opened.
 _AT_ONCE = 2000
 
 

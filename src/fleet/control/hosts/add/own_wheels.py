@@ -1,6 +1,6 @@
 """The fleet that runs here, with all dependencies, as wheels for another machine.
 
-They are packed anew from the files that are installed, so that the other machine runs this very
+Wheels are packed anew from the files that are installed, so that the other machine runs this very
 code, and needs no package index if it is of the same kind.
 """
 

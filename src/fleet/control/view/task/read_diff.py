@@ -179,7 +179,7 @@ def _from_first_line(line: str) -> str:
 
 
 def _hunks(data: bytes, first: int, most: int) -> tuple[list[DiffHunk], int]:
-    """The hunks with the rows from `first` on, at most so many; and how many rows there are."""
+    """The hunks with at most `most` rows from `first` on, and how many rows there are."""
     found: list[DiffHunk] = []
     rows: list[DiffRow] = []
     head: tuple[int, int, str] | None = None

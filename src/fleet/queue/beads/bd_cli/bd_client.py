@@ -149,7 +149,7 @@ class BdClient:
 
     @property
     def guards(self) -> bool:
-        """Can an update be tied to the status and assignee that we saw?"""
+        """Whether an update can be tied to the status and assignee that we saw."""
         version = self._version()
         return version is not None and version >= GUARDED_UPDATES
 

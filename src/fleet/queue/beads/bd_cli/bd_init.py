@@ -72,5 +72,5 @@ def _init(folder: Path, prefix: str, bd: str, timeout: timedelta) -> bool:
 
 
 def is_ready(home: Path) -> bool:
-    """Has bd finished making a database here? It writes this file when all else is in place."""
+    """Whether bd has finished making a database here: bd writes this file last."""
     return (home / FOLDER / "metadata.json").is_file()

@@ -14,8 +14,8 @@ from fleet.schemas import Decline, Host, HostState
 from fleet.schemas.hosts.host import SILENT
 
 FILE = "hosts.sql"
-#: Another machine with the same id is refused while the first was seen within so long, or within a
-#: lease: what it holds would be taken for the other's.
+#: Another machine with the same id is refused while the first was seen within this long, or within
+#: a lease: what it holds would be taken for the other's.
 ALIVE = timedelta(seconds=90)
 #: In `meta`, before the id of a host: when a person removed it.
 _REMOVED = "removed "

@@ -86,7 +86,7 @@ def dropped(connection: psycopg.Connection) -> bool:
 
 
 def heard(connection: psycopg.Connection, timeout: float) -> bool:
-    """Has a notification come by now, or does one come in `timeout` seconds?"""
+    """Whether a notification has come by now, or comes within `timeout` seconds."""
     end = steady() + timeout
     while not drained(connection):
         left = max(0.0, end - steady())

@@ -248,7 +248,7 @@ def _lost(lease: Lease) -> LeaseLost:
 
 
 def _parts(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in parts of PART; a file without bytes is one empty part."""
+    """The bytes in parts of PART; a file without bytes is one empty part."""
     rest, some = b"", False
     for chunk in chunks:
         rest += chunk
