@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,10 +18,7 @@ from fleet.demo.summary import DemoRow, RowState, StyledLine
 from fleet.errors import BadInput
 
 if TYPE_CHECKING:
-    from fleet.demo.hosts.hosts_summary import HostRow
     from fleet.web.serve import ListeningServer
-
-_Row = TypeVar("_Row")
 
 _HEADLINE = "fleet demo: the agents are simulated, all else is real. Ctrl-C ends it."
 _STYLES: Mapping[RowState, str] = {
@@ -70,7 +67,7 @@ def command(keep: bool, hosts: int | None, with_page: bool) -> int:
     with demo_home(keep=keep) as place:
         try:
             with live_view() if sys.stdout.isatty() else nullcontext() as draw:
-                screen = Screen(draw)
+                screen = Screen(draw, demo_table)
                 page = DemoPage(place.env, screen.say) if with_page else None
                 show = page.follow(screen.show) if page is not None else screen.show
                 report = Demo(place, screen.say, show).run()
@@ -100,8 +97,8 @@ def _on_hosts(count: int, *, keep: bool) -> int:
     with demo_hosts(keep=keep) as place:
         try:
             with live_view() if sys.stdout.isatty() else nullcontext() as draw:
-                screen = Screen(draw)
-                report = HostsDemo(place, count, screen.say, screen.show_lines(host_table)).run()
+                screen = Screen(draw, host_table)
+                report = HostsDemo(place, count, screen.say, screen.show).run()
         except KeyboardInterrupt:
             click.echo("Interrupted. The agents are being ended, and the networks removed.")
             raise
@@ -167,8 +164,12 @@ class DemoPage:
 class Screen:
     """On a terminal the table of tasks with the last lines of the log; elsewhere the log alone."""
 
-    def __init__(self, draw: Callable[[Sequence[str]], None] | None) -> None:
-        self._draw = draw
+    def __init__(
+        self,
+        draw: Callable[[Sequence[str]], None] | None,
+        table_of: Callable[[Sequence[DemoRow]], Iterator[str]],
+    ) -> None:
+        self._draw, self._table_of = draw, table_of
         self._log: deque[StyledLine] = deque(maxlen=50)
         self._lines: Sequence[str] = ()
         if draw is None:
@@ -183,18 +184,8 @@ class Screen:
 
     def show(self, rows: Sequence[DemoRow]) -> None:
         """Show the table of tasks anew."""
-        self.show_lines(demo_table)(rows)
-
-    def show_lines(
-        self, table_of: Callable[[Sequence[_Row]], Iterator[str]]
-    ) -> Callable[[Sequence[_Row]], None]:
-        """What shows rows of any kind as this table."""
-
-        def shown(rows: Sequence[_Row]) -> None:
-            self._lines = list(table_of(rows))
-            self._redraw()
-
-        return shown
+        self._lines = list(self._table_of(rows))
+        self._redraw()
 
     def _redraw(self) -> None:
         if self._draw is None:
@@ -219,7 +210,7 @@ def demo_table(rows: Sequence[DemoRow]) -> Iterator[str]:
     return table(("Task", "P", "Title", "Run", "State", ""), cells, right=("Run",))
 
 
-def host_table(rows: "Sequence[HostRow]") -> Iterator[str]:
+def host_table(rows: Sequence[DemoRow]) -> Iterator[str]:
     """The tasks of the demo of hosts, one a line."""
     cells = [
         (

@@ -10,9 +10,9 @@ import msgspec
 from fleet import control
 from fleet.control import Control
 from fleet.control.tasks.in_progress import in_progress
-from fleet.demo.answer_after_reading import DemoPerson
+from fleet.control.tasks.questions import answer
 from fleet.demo.demo_home import SETTINGS, DemoHome
-from fleet.demo.script import KILLED_DURING, TASKS, DemoTask
+from fleet.demo.script import ANSWER, KILLED_DURING, TASKS, DemoTask
 from fleet.demo.summary import DemoReport, DemoRow, RowState, is_verified
 from fleet.files.tail import Follower
 from fleet.home import Home, landing_json
@@ -25,6 +25,8 @@ from fleet.schemas import RateLimited, Task
 
 #: Seconds between two looks at the queue.
 _PAUSE = 0.2
+#: Seconds for which a question stays on the screen before it is answered.
+_READING_S = 1.5
 #: Seconds after which a demo is broken; it takes less than half a minute, and on a machine that has
 #: much else to do some minutes.
 _LONGEST = 300.0
@@ -261,6 +263,26 @@ def _pause(last: Ending | None, seconds: float) -> str:
     if isinstance(last.outcome, RateLimited):
         return f"{seconds:.0f} s until the limit resets"
     return f"{seconds:.0f} s, then again: {last.why}"
+
+
+class DemoPerson:
+    """The person of one demo reads a question for a moment, and then answers."""
+
+    def __init__(self) -> None:
+        self._asked_at: float | None = None
+
+    def answer(self, fleet: Control, asking: Sequence[str]) -> str:
+        """Answer the first task that asks, once a person could have read the question; the command
+        line that a person would have typed, or nothing while there is nothing to answer yet.
+        """
+        if not asking:
+            self._asked_at = None
+        elif self._asked_at is None:
+            self._asked_at = time.monotonic()
+        elif time.monotonic() > self._asked_at + _READING_S:
+            answer(fleet, fleet.get(asking[0]), ANSWER, at=datetime.now().astimezone())
+            return f"fleet answer {asking[0]} {shlex.quote(ANSWER)}"
+        return ""
 
 
 class JournalTail:

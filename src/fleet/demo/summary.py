@@ -36,6 +36,8 @@ class DemoRow(Struct, frozen=True, kw_only=True):
     endings: tuple[Ending, ...] = ()
     #: What the agent of its run has printed so far.
     events: int = 0
+    #: In the demo of hosts: the names of the hosts that its runs were on, in order.
+    hosts: tuple[str, ...] = ()
 
     @property
     def sent_back(self) -> list[str]:

@@ -177,7 +177,7 @@ def test_the_table_has_a_line_for_each_task():
 
 def test_without_a_terminal_the_demo_prints_plain_lines(capsys):
     """A log file holds no cursor movements."""
-    screen = Screen(None)
+    screen = Screen(None, demo_table)
     screen.show(AS_STAGED.rows)
     screen.say("  3.2 s  fleet-1 Keep the books: closed: by its agent", "bold")
     out = capsys.readouterr().out
@@ -197,7 +197,7 @@ def test_a_line_that_is_too_long_is_cut_with_a_sign(monkeypatch):
     """A terminal alone would show the last letter of the line in its last column."""
     monkeypatch.setenv("COLUMNS", "80")
     drawn = []
-    screen = Screen(drawn.append)
+    screen = Screen(drawn.append, demo_table)
     screen.show(AS_STAGED.rows)
     screen.say("  3.2 s  " + "w" * 200, "")
     assert {len(line) for line in drawn[-1] if "www" in line} == {80}
@@ -208,7 +208,7 @@ def test_a_terminal_shows_the_tasks_and_the_last_lines_of_the_log(monkeypatch):
     """The newest line is on the screen however small that is."""
     monkeypatch.setenv("LINES", "14")
     drawn = []
-    screen = Screen(drawn.append)
+    screen = Screen(drawn.append, demo_table)
     screen.show(AS_STAGED.rows)
     for number in range(20):
         screen.say(f"line {number}", "")

@@ -6,25 +6,13 @@ from msgspec import Struct
 
 from fleet.demo.hosts.host_tasks import CUT_OFF, NOWHERE
 from fleet.demo.script import DemoTask
-from fleet.demo.summary import RowState, StyledLine
-from fleet.schemas import Task
-
-
-class HostRow(Struct, frozen=True, kw_only=True):
-    """One task as the table and the summary show it."""
-
-    demo_task: DemoTask
-    task: Task
-    state: RowState
-    what: str = ""
-    #: The names of the hosts that its runs were on, in order.
-    hosts: tuple[str, ...] = ()
+from fleet.demo.summary import DemoRow, StyledLine
 
 
 class HostsReport(Struct, frozen=True, kw_only=True):
     """What is known at the end."""
 
-    rows: tuple[HostRow, ...]
+    rows: tuple[DemoRow, ...]
     #: The host whose link was cut; empty: the moment never came.
     cut: str = ""
     #: Seconds from the cut until the agent there was dead, and until the next run began elsewhere.
@@ -75,7 +63,7 @@ def hosts_summary(report: HostsReport, expected: Sequence[DemoTask]) -> Iterator
         yield f"All went as staged, in {report.seconds:.0f} s. Nothing was lost.", "bold green"
 
 
-def _task_lines(row: HostRow, report: HostsReport) -> Iterator[StyledLine]:
+def _task_lines(row: DemoRow, report: HostsReport) -> Iterator[StyledLine]:
     mark, style = ("✓", "green") if row.task.status == "closed" else ("·", "yellow")
     runs = " → ".join(row.hosts) or "no host"
     yield f"  {mark} {row.task.id}  {row.task.title}: {row.task.status}, on {runs}", style
@@ -92,7 +80,7 @@ def _task_lines(row: HostRow, report: HostsReport) -> Iterator[StyledLine]:
         yield "      its agent asked, and the answer was given from another machine", "yellow"
 
 
-def _by_host(rows: Sequence[HostRow]) -> Mapping[str, list[str]]:
+def _by_host(rows: Sequence[DemoRow]) -> Mapping[str, list[str]]:
     found: dict[str, list[str]] = {}
     for row in rows:
         for host in dict.fromkeys(row.hosts):

@@ -8,13 +8,12 @@ from datetime import UTC, datetime
 from fleet import control
 from fleet.control import Control
 from fleet.control.hosts.no_host_fits import no_host_fits
-from fleet.demo.answer_after_reading import DemoPerson
 from fleet.demo.hosts.demo_hosts import DemoHost, DemoHosts
 from fleet.demo.hosts.host_tasks import CUT_OFF, HOST_TASKS, NOWHERE
-from fleet.demo.hosts.hosts_summary import HostRow, HostsReport
-from fleet.demo.run_demo import JournalTail, titled
+from fleet.demo.hosts.hosts_summary import HostsReport
+from fleet.demo.run_demo import DemoPerson, JournalTail, titled
 from fleet.demo.script import DemoTask
-from fleet.demo.summary import RowState
+from fleet.demo.summary import DemoRow, RowState
 from fleet.home import owner_file
 from fleet.queue.protocol import Filter
 from fleet.queue.sql.hosts import host_table
@@ -39,7 +38,7 @@ class HostsDemo:
         place: DemoHosts,
         count: int,
         say: Callable[[str, str], None],
-        show: Callable[[Sequence[HostRow]], None],
+        show: Callable[[Sequence[DemoRow]], None],
     ) -> None:
         self._place, self._count, self._print, self._draw = place, count, say, show
         self._began = time.monotonic()
@@ -106,7 +105,7 @@ class HostsDemo:
         self._act(fleet, rows)
         return all(row.task.status == "closed" or row.demo_task.key == NOWHERE for row in rows)
 
-    def _act(self, fleet: Control, rows: Sequence[HostRow]) -> None:
+    def _act(self, fleet: Control, rows: Sequence[DemoRow]) -> None:
         moving = next(row for row in rows if row.demo_task.key == CUT_OFF)
         if self._cut is None:
             host = self._at_work(moving.task)
@@ -160,13 +159,13 @@ class HostsDemo:
         self._tasks[task_id] = task
         self._say(f"person$ fleet {shlex.join(words)}  → {task_id}", "bold")
 
-    def _show(self, fleet: Control) -> list[HostRow]:
+    def _show(self, fleet: Control) -> list[DemoRow]:
         rows = self._rows(fleet)
         self._draw(rows)
         self._show_logs()
         return rows
 
-    def _rows(self, fleet: Control) -> list[HostRow]:
+    def _rows(self, fleet: Control) -> list[DemoRow]:
         found = {task.id: task for task in fleet.queue.find(Filter(include_closed=True))}
         return [
             self._row(fleet, found[task_id], task)
@@ -174,7 +173,7 @@ class HostsDemo:
             if task_id in found
         ]
 
-    def _row(self, fleet: Control, task: Task, demo_task: DemoTask) -> HostRow:
+    def _row(self, fleet: Control, task: Task, demo_task: DemoTask) -> DemoRow:
         runs = {
             run.number: host.name
             for host in self._place.hosts
@@ -185,7 +184,7 @@ class HostsDemo:
         state, what = _state_of(task)
         if demo_task.key == NOWHERE and state == "ready":
             what = no_host_fits(fleet, task)
-        return HostRow(demo_task=demo_task, task=task, state=state, what=what, hosts=hosts)
+        return DemoRow(demo_task=demo_task, task=task, state=state, what=what, hosts=hosts)
 
     def _show_logs(self) -> None:
         for name, journal in self._journals.items():

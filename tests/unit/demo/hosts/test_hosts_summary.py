@@ -4,7 +4,8 @@ import pytest
 from msgspec import structs
 
 from fleet.demo.hosts.host_tasks import CUT_OFF, HOST_TASKS, NOWHERE
-from fleet.demo.hosts.hosts_summary import HostRow, HostsReport, deviations, hosts_summary
+from fleet.demo.hosts.hosts_summary import HostsReport, deviations, hosts_summary
+from fleet.demo.summary import DemoRow
 from tests.builders import a_task
 
 
@@ -14,7 +15,7 @@ def row(task, **facts):
     made = a_task(id=f"fleet-{task.key}", title=task.title, status=status)
     state = "ready" if task.key == NOWHERE else "closed"
     known = {"task": made, "state": state, "hosts": () if task.key == NOWHERE else hosts}
-    return HostRow(demo_task=task, **{**known, **facts})
+    return DemoRow(demo_task=task, **{**known, **facts})
 
 
 REPORT = HostsReport(
