@@ -1,17 +1,25 @@
 """Whether a queue is the one that the home knows: neither gone nor emptied nor replaced.
 
+A queue bears an id in itself, and `identity.json` in the home has the id of each queue that the
+home has worked with. The file is not named after queue.db: `rm queue.*` must not take away what the
+home knows of the queue.
+
 A queue that is missing is made at a home's first use only. Later its absence is an accident, and an
 empty queue in its place would hide the accident and every task with it.
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
-from fleet.errors import WrongQueue
-from fleet.queue import identity_json
+from fleet.errors import HomeError, InvalidTask, WrongQueue
+from fleet.files.file_lock import exclusive
+from fleet.files.json_record import JsonRecord
 
+FILE = "identity.json"
+_RECORD = JsonRecord(dict[str, str], limit=1 << 16)
 #: What a home calls its queues in identity.json; a PostgreSQL queue goes by its address.
 EMBEDDED, LEDGER, BEADS = "embedded", "ledger", "beads"
 
@@ -32,7 +40,7 @@ class Identity(Struct, frozen=True, kw_only=True):
 
     @property
     def known(self) -> str | None:
-        return identity_json.known_ids(self.home).get(self.name)
+        return known_ids(self.home).get(self.name)
 
     def refuse_new(self, where: object) -> None:
         """Raise WrongQueue where no queue is, if this home had one there."""
@@ -48,7 +56,7 @@ class Identity(Struct, frozen=True, kw_only=True):
         """Take the id that a queue bears for the home's own, or raise WrongQueue."""
         known = self.known
         if known is None:
-            identity_json.remember(self.home, self.name, found)
+            remember(self.home, self.name, found)
         elif known != found:
             raise WrongQueue(
                 f"the queue {where} is another one than that of {self.home}"
@@ -68,3 +76,30 @@ def has_tasks(home: Path) -> bool:
             return any(entry.is_dir(follow_symlinks=False) for entry in entries)
     except OSError:
         return False
+
+
+def known_ids(home: Path) -> Mapping[str, str]:
+    """The id of each queue by its name; empty for a home from before queues had ids."""
+    try:
+        return _RECORD.read(home / FILE) or {}
+    except InvalidTask as error:
+        raise HomeError(
+            error.message,
+            hint="The file tells this home's queue from others. If the queue is yours, move the"
+            " file away: fleet writes it anew.",
+        ) from error
+
+
+def remember(home: Path, queue: str, identity: str) -> None:
+    """Note the id of a queue, durably."""
+    if known_ids(home).get(queue) == identity:
+        return
+    with exclusive(home / "identity.lock"):
+        _RECORD.write(home / FILE, {**known_ids(home), queue: identity})
+
+
+def forget(home: Path, queue: str) -> None:
+    """Let the next look at this queue take what is there for the home's own."""
+    with exclusive(home / "identity.lock"):
+        ids = {name: known for name, known in known_ids(home).items() if name != queue}
+        _RECORD.write(home / FILE, ids)

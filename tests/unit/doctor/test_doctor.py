@@ -23,7 +23,7 @@ from fleet.doctor.check_result import CheckResult
 from fleet.errors import QueueUnavailable
 from fleet.processes import process_identity
 from fleet.processes.supervisor_lock import sole_supervisor, supervisor_of
-from fleet.queue import identity_json
+from fleet.queue import identity
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.sqlite import open_embedded
 from fleet.runs.run_directory import RunSpec, Started, new_run
@@ -259,7 +259,7 @@ def test_the_queue_is_told_by_its_id_and_a_lost_one_by_the_way_back(installation
     (installation.home.tasks / queue.add(Draft(title="t")).id).mkdir()
     queue.close()
     sound, backup = check_queue.queue(installation)
-    known = identity_json.known_ids(installation.home.path)["embedded"]
+    known = identity.known_ids(installation.home.path)["embedded"]
     assert (sound.severity, sound.what) == ("ok", f"embedded, {known[:8]}")
     assert backup.severity == "ok"
     for path in installation.home.path.glob("queue.db*"):

@@ -20,7 +20,7 @@ from fleet.errors import (
     Refused,
     WrongQueue,
 )
-from fleet.queue import identity_json
+from fleet.queue import identity
 from fleet.queue.beads.bd_cli import bd_process
 from fleet.queue.beads.queue import open_beads
 from fleet.queue.identity import LEDGER
@@ -250,7 +250,7 @@ class TestClaims:
             file.unlink()
         with pytest.raises(WrongQueue, match="gone"):
             beads.open()
-        identity_json.forget(beads.home, LEDGER)
+        identity.forget(beads.home, LEDGER)
         with closing(beads.open()) as fresh:
             assert fresh.claim("b", ttl=TTL) == []
             assert len(fresh.claim("a", ttl=TTL)) == 1

@@ -12,7 +12,7 @@ from fleet.config import Config
 from fleet.control.init import init
 from fleet.errors import WrongQueue
 from fleet.home import Home, make_home
-from fleet.queue import identity_json, open_queue
+from fleet.queue import identity, open_queue
 from fleet.queue.protocol import Draft, Filter
 from fleet.queue.sql.sqlite import open_embedded
 
@@ -67,12 +67,12 @@ class TestOpening:
 
     def test_a_home_from_before_there_were_ids_gets_one_and_keeps_its_tasks(self, home):
         """An upgrade needs nothing of its user."""
-        (home.path / identity_json.FILE).unlink()
+        (home.path / identity.FILE).unlink()
         with closing(sqlite3.connect(home.path / "queue.db")) as db, db:
             db.execute("DELETE FROM meta WHERE key = 'identity'")
         with closing(open_queue(home.path, Config(queue="embedded"))) as queue:
             assert len(queue.find(Filter())) == 1
-        assert identity_json.known_ids(home.path)["embedded"]
+        assert identity.known_ids(home.path)["embedded"]
         remove(home)
         with pytest.raises(WrongQueue):
             open_queue(home.path, Config(queue="embedded"))
@@ -80,7 +80,7 @@ class TestOpening:
     def test_beside_tasks_no_queue_is_made_even_without_a_known_id(self, home):
         """The home's record may have gone with the queue: `rm *` in the home."""
         remove(home)
-        (home.path / identity_json.FILE).unlink()
+        (home.path / identity.FILE).unlink()
         with pytest.raises(WrongQueue, match="holds tasks"):
             open_queue(home.path, Config(queue="embedded"))
 
@@ -94,7 +94,7 @@ class TestOpening:
     def test_a_queue_that_the_operator_asks_for_is_made_beside_tasks(self, home):
         """Moving from beads to the embedded queue in one home stays possible."""
         remove(home)
-        (home.path / identity_json.FILE).unlink()
+        (home.path / identity.FILE).unlink()
         home.config.write_text(config.default_text(queue="postgresql://x/y"))
         init(home, queue="embedded", permissions="edit", force=False, ask=lambda: "edit")
         assert (home.path / "queue.db").exists()

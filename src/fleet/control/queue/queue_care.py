@@ -12,10 +12,10 @@ from fleet.errors import BadInput, FleetError, NotFound, Refused
 from fleet.home import Home, owner_file
 from fleet.home.journal import Log
 from fleet.processes.supervisor_lock import sole_supervisor, supervisor_of
-from fleet.queue import backups, identity_json, open_queue
+from fleet.queue import backups, open_queue
 from fleet.queue.backups import Backup
 from fleet.queue.doorbell import Doorbell
-from fleet.queue.identity import BEADS, EMBEDDED, LEDGER
+from fleet.queue.identity import BEADS, EMBEDDED, LEDGER, forget, known_ids, new_id, remember
 from fleet.queue.restore_file import Restored, RunSeen, fence, restore_file
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.run_directory import latest_run
@@ -113,7 +113,7 @@ def restore(home: Home, config: Config, copy: Path, now: datetime) -> Restored:
     """Put a copy in the place of the queue. Refused while a supervisor works with a sound queue."""
     name = file_of(config)
     assert name is not None
-    known = identity_json.known_ids(home.path).get(name, "")
+    known = known_ids(home.path).get(name, "")
     found = backups.identity_of(copy)
     if known and found and known != found:
         raise Refused(
@@ -130,11 +130,11 @@ def restore(home: Home, config: Config, copy: Path, now: datetime) -> Restored:
                 hint="End the supervisor first, and with it its agents: fleet shutdown",
             )
         owner = owner_file.read_or_make(home)
-        identity = known or found or os.urandom(16).hex()
+        identity = known or found or new_id()
         done = restore_file(
             home.path, name, copy, identity=identity, owner=owner, runs=runs_seen(home), now=now
         )
-        identity_json.remember(home.path, name, identity)
+        remember(home.path, name, identity)
         open_queue(home.path, config).close()  # brought up to date, and known to work
     text = f"the queue was restored from {copy}"
     Log(home.logging, lambda: now).say("queue_restored", text)
@@ -152,15 +152,15 @@ def accept(home: Home, config: Config, now: datetime) -> bool:
             "a supervisor runs on this home",
             hint="End the supervisor first, whose leases would go: fleet shutdown",
         )
-    known = identity_json.known_ids(home.path)
+    known = known_ids(home.path)
     name = file_of(config)
     for queue in {BEADS, LEDGER} if config.queue == "beads" else {name or _address(config)}:
         if queue in known:
-            identity_json.forget(home.path, queue)
+            forget(home.path, queue)
     new = name is not None and not (home.path / backups.FILES[name]).exists()
     open_queue(home.path, config, may_make=True).close()
     if new and name == LEDGER:  # no fence may begin anew below that of a run that there was
-        owner, ids = owner_file.read_or_make(home), identity_json.known_ids(home.path)
+        owner, ids = owner_file.read_or_make(home), known_ids(home.path)
         fence(home.path / backups.FILES[name], name, ids[name], owner, runs_seen(home), now)
     return new
 
@@ -182,7 +182,7 @@ def runs_seen(home: Home) -> list[RunSeen]:
 
 
 def _known_id(home: Home, config: Config) -> str:
-    ids = identity_json.known_ids(home.path)
+    ids = known_ids(home.path)
     return ids.get(file_of(config) or _address(config), "")
 
 

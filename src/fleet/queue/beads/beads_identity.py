@@ -6,9 +6,8 @@ import msgspec
 
 from fleet.errors import InvalidTask, QueueUnavailable, WrongQueue
 from fleet.files.safe_read import read_bounded
-from fleet.queue import identity_json
 from fleet.queue.beads.bd_cli.bd_client import FOLDER
-from fleet.queue.identity import BEADS, LEDGER, Identity
+from fleet.queue.identity import BEADS, LEDGER, Identity, known_ids
 
 #: What bd calls its database's id in metadata.json; databases of an early bd have none.
 _FIELD = "project_id"
@@ -33,7 +32,7 @@ def refuse_wrong(home: Path) -> None:
     if folder.is_dir():
         if found := project_id(folder):
             Identity(home=home, name=BEADS).check(found, folder)
-    elif {BEADS, LEDGER} & identity_json.known_ids(home).keys():
+    elif {BEADS, LEDGER} & known_ids(home).keys():
         raise WrongQueue(f"the beads database {folder} is gone", hint=_HINT)
 
 
