@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from fleet.control.supervise.side_process import EXPORTER, is_running
+from fleet.control.traces.unsent_runs import EXPORTED
 from fleet.runs.run_directory import Run
 from fleet.runs.run_id import RunId
-from fleet.runs.traces import exported_mark
-from fleet.runs.traces.trace_ids import part_span, run_span, traceparent
+from fleet.runs.trace_ids import part_span, run_span, traceparent
 from tests import warm
 from tests.otlp_receiver import OtlpReceiver
 
@@ -95,7 +95,7 @@ def test_a_kill_between_sending_and_noting_sends_the_same_spans_again(scene, rec
     scene.supervise("--until-idle")
     scene.until_status(task, "closed")
     receiver.until(lambda: receiver.named("task"))
-    mark = scene.folder(task) / "runs/1" / exported_mark.FILE
+    mark = scene.folder(task) / "runs/1" / EXPORTED
     scene.until(lambda: mark.exists() and not is_running(scene.home, EXPORTER))
     mark.unlink()
     exporter(scene)

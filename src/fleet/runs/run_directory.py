@@ -46,7 +46,7 @@ class ProcessId(Struct, frozen=True, kw_only=True):
 
 
 class RunTrace(Struct, frozen=True, kw_only=True):
-    """What the spans of a run begin with; the ids follow from this (`runs/traces`)."""
+    """What the spans of a run begin with; the ids follow from this (`runs/trace_ids.py`)."""
 
     task_created: datetime
     #: When fleet began to prepare the run.

@@ -12,7 +12,7 @@ from fleet.files.safe_read import check_directory
 from fleet.home import messages
 from fleet.home.status_file import paused
 from fleet.runs.outcome_history import believed_ending
-from fleet.runs.questions.record_answer import record_answer
+from fleet.runs.questions.asked_json import record_answer
 from fleet.runs.run_directory import Run, latest_run
 from fleet.schemas import Lease, Request, Stopped
 from fleet.schemas.decision import MESSAGE, released

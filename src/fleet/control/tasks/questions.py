@@ -25,8 +25,7 @@ from fleet.runs import agent_claim
 from fleet.runs.follow_ups import PROPOSED
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.questions import asked_json, questions_file
-from fleet.runs.questions.asked_json import AskedQuestion
-from fleet.runs.questions.record_answer import record_answer, write_down
+from fleet.runs.questions.asked_json import AskedQuestion, record_answer
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Blocked, NeedsHuman, Task
 
@@ -208,7 +207,7 @@ def answer(
         given = record_answer(task_dir, asked.id, text, by=actor(env), at=at)
         _store_answer(fleet, task, asked=True)
         return _reopened(fleet, task, given, by=actor(env))
-    write_down(fleet.home.task(task.id), text.strip(), at)
+    questions_file.add_answer(fleet.home.task(task.id), text.strip(), at)
     _store_answer(fleet, task, asked=False)
     # The question stays in the notes; what stands below it says that it is no longer open.
     return fleet.queue.reopen_task(task, by=actor(env), note=f"ANSWERED: {_first(text)}")

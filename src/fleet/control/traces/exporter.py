@@ -10,9 +10,8 @@ from datetime import datetime
 
 from fleet.control.traces.export_state import ExportState, write_state
 from fleet.control.traces.span_table import SpanRow, spans_of
-from fleet.control.traces.unsent_runs import UnsentRun, UnsentRuns
+from fleet.control.traces.unsent_runs import UnsentRun, UnsentRuns, mark_exported
 from fleet.home import Home
-from fleet.runs.traces.exported_mark import mark_exported
 
 #: Seconds between two looks, at least this many times the length of a look; and seconds between two
 #: questions whether to end.

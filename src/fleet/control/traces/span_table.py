@@ -13,7 +13,7 @@ from msgspec import Struct
 from fleet.runs.outcome_history import Ending
 from fleet.runs.run_directory import RunTrace
 from fleet.runs.run_id import RunId
-from fleet.runs.traces.trace_ids import part_span, run_span, task_span, trace_id
+from fleet.runs.trace_ids import part_span, run_span, task_span, trace_id
 from fleet.schemas import Check, Finished, NeedsHuman, Receipt, Released, bears_out
 from fleet.schemas.outcome import named
 

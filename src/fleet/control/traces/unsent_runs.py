@@ -1,15 +1,20 @@
-"""The runs whose spans no receiver has taken yet."""
+"""The runs whose spans no receiver has taken yet: `runs/<n>/exported` marks those that were."""
 
+import os
 from collections.abc import Iterator
+from datetime import datetime
 
 from msgspec import Struct
 
 from fleet.control.traces.span_table import TracedRun
 from fleet.control.watch.settled_runs import SettledRuns
+from fleet.files.atomic_write import write_atomically
 from fleet.home import Home
 from fleet.runs.run_directory import Run
 from fleet.runs.run_id import RunId
-from fleet.runs.traces.exported_mark import is_exported
+
+#: In the directory of a run: a receiver has taken its spans.
+EXPORTED = "exported"
 
 
 class UnsentRun(Struct, frozen=True, kw_only=True):
@@ -38,3 +43,12 @@ class UnsentRuns:
             if spec and spec.trace and named and named.task == run.task_id:
                 traced = TracedRun(id=named, trace=spec.trace, receipt=receipt, ending=ending)
                 yield UnsentRun(place=run, traced=traced)
+
+
+def is_exported(run: Run) -> bool:
+    return os.path.lexists(f"{run.path}/{EXPORTED}")
+
+
+def mark_exported(run: Run, now: datetime) -> None:
+    """Not synced: after a power cut the same spans are sent once more."""
+    write_atomically(run.path / EXPORTED, f"{now.isoformat()}\n".encode(), durable=False)

@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 from fleet.errors import BadInput, NotFound, Refused
 from fleet.files.file_lock import exclusive
 from fleet.files.seals import SealedRecord
+from fleet.runs.questions.questions_file import add_answer
 
 FILE, _LOCK = "asked.json", "asked.lock"
 #: Questions that one run may ask, and that are kept of a task.
@@ -158,6 +159,13 @@ def answer(task_dir: Path, question_id: str, text: str, *, by: str, at: datetime
         return structs.replace(asked, answer=chosen, answered_by=by, answered_at=at)
 
     return _change(task_dir, question_id, answered)
+
+
+def record_answer(task_dir: Path, question_id: str, text: str, *, by: str, at: datetime) -> str:
+    """Record an answer here and in Q&A.md, and return it: the first one counts."""
+    given = answer(task_dir, question_id, text, by=by, at=at).answer or ""
+    add_answer(task_dir, given, at)
+    return given
 
 
 def _change(task_dir: Path, question_id: str, changed: QuestionChange) -> AskedQuestion:

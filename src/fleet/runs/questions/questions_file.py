@@ -4,6 +4,7 @@ The agent writes the file, so its text is shown and handed on, never obeyed.
 """
 
 import re
+from datetime import datetime
 from pathlib import Path
 
 from fleet.errors import InvalidTask
@@ -36,6 +37,11 @@ def add_block(task_dir: Path, block: str) -> None:
     before = read_bounded(path, LARGEST) or b""
     gap = "" if not before else "\n" if before.endswith(b"\n") else "\n\n"
     append(path, f"{gap}{block}".encode(errors="replace"), durable=True)
+
+
+def add_answer(task_dir: Path, text: str, at: datetime) -> None:
+    """Add a person's answer, where the agent and the task's next run find it."""
+    add_block(task_dir, f"## A: {at:%Y-%m-%d %H:%M}\n\n{text}\n")
 
 
 def open_question(text: str) -> str:

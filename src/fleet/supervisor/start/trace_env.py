@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 from fleet.config.otel import OtelSettings
 from fleet.runs.run_id import RunId
-from fleet.runs.traces.trace_ids import traceparent
+from fleet.runs.trace_ids import traceparent
 from fleet.schemas import Lease
 from fleet.supervisor.assignments import Ready
 

@@ -1,11 +1,11 @@
 """What is sent when, and what is marked."""
 
 from fleet.control.traces.exporter import TraceExporter
+from fleet.control.traces.unsent_runs import is_exported
 from fleet.home import Home
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import write_ending
 from fleet.runs.run_directory import RunTrace
-from fleet.runs.traces.exported_mark import is_exported
 from fleet.schemas import Closed, Finished, Receipt
 from tests.builders import NOW, a_run, an_ending
 

@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 from fleet.runs.run_id import RunId
-from fleet.runs.traces.trace_ids import part_span, run_span, task_span, trace_id, traceparent
+from fleet.runs.trace_ids import part_span, run_span, task_span, trace_id, traceparent
 from tests.builders import NOW
 
 RUN, NEXT = RunId("me", "fleet-1", 1), RunId("me", "fleet-1", 2)
