@@ -129,5 +129,8 @@ def make_home(home: Home) -> bool:
         for directory in (home.tasks, home.logging):
             directory.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise HomeError(f"{home.path} cannot be written: {error.strerror}") from error
+        raise HomeError(
+            f"{home.path} cannot be written: {error.strerror}",
+            hint="Make it yours, or name another home in FLEET_HOME.",
+        ) from error
     return new

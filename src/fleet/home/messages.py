@@ -79,7 +79,7 @@ def checked(text: str) -> str:
     """The text to be delivered. Raises BadInput for one that no agent could be told."""
     text = text.strip()
     if not text:
-        raise BadInput("there is nothing to tell")
+        raise BadInput("there is nothing to tell", hint='Write it behind the id: fleet tell ID "…"')
     if len(text) > LONGEST:
         raise BadInput(
             f"a message may have {LONGEST} characters, and this one has {len(text)}",

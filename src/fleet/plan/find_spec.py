@@ -162,7 +162,10 @@ def _main_file(path: Path, base: Path) -> Path:
 def _sddw(folder: Path, base: Path) -> FoundSpec:
     files = [file for file in folder.iterdir() if sddw.NAME.fullmatch(file.name)]
     if len(files) > _MOST_FILES:
-        raise BadInput(f"{_shown(folder, base)} holds {len(files)} files of tasks")
+        raise BadInput(
+            f"{_shown(folder, base)} holds {len(files)} files of tasks; {_MOST_FILES} is the most",
+            hint="Split the spec into several directories.",
+        )
     files.sort(key=_number)
     beside = [folder / name for name in _BESIDE["sddw"]]
     return FoundSpec(

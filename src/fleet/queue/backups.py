@@ -74,7 +74,7 @@ def back_up(home: Path, name: str, now: datetime, reason: CopyReason) -> Backup:
     """Copy a queue while other processes write. Raises QueueError; the older copies stay then."""
     path = home / FILES[name]
     if not path.exists():
-        raise WrongQueue(f"there is no {path} to copy")
+        raise WrongQueue(f"there is no {path} to copy", hint="See: fleet queue status")
     _check_room(home, path.stat().st_size)
     try:
         with reading(path) as source:

@@ -233,7 +233,7 @@ def test_a_coder_that_fleet_knows_nothing_of_is_said_to_be_one(home):
 def test_flags_of_the_context_need_it(home):
     """Rather than being passed over."""
     done = CliRunner().invoke(command, ["--cwd", "/"])
-    assert "go with --context" in str(done.exception)
+    assert "work with --context only" in str(done.exception)
     done = CliRunner().invoke(command, ["--context", "--cwd", "/no/such/place"])
     assert "there is no directory" in str(done.exception)
 

@@ -59,9 +59,9 @@ def command(
     (would conflict, or could not be tried).
     """
     if sum((check, diff, holds, releases, reverts)) > 1:
-        raise BadInput("only one of --check, --diff, --hold, --release and --revert can be meant")
+        raise BadInput("give only one of --check, --diff, --hold, --release and --revert")
     if everything and task_ids:
-        raise BadInput("--all goes without ids")
+        raise BadInput("give ids or --all, not both")
     if (diff or holds or releases or reverts) and not task_ids:
         raise BadInput("no task is named", hint="See what waits: fleet land")
     fleet = control.opened()

@@ -47,7 +47,7 @@ def command(
     work = work_of(fleet, task_id)
     if approve:
         if reject is not None or comments:
-            raise BadInput("--approve goes with neither --reject nor --comment")
+            raise BadInput("give --approve alone, without --reject and --comment")
         done = each_act.approve(fleet, work.task_id)
         print_line(f"{done.words}{_without_supervisor(fleet, work.task_id)}")
         return
@@ -56,7 +56,7 @@ def command(
         _show(work, landing, as_json=as_json, pager=not no_pager)
         return
     if as_json:
-        raise BadInput("--json goes with looking, not with --reject or --comment")
+        raise BadInput("--json works without --reject and --comment only")
     task = fleet.get(work.task_id)
     print_line(each_act.reject(fleet, task, reject or "", comments, work=work).words)
 

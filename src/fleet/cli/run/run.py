@@ -47,7 +47,7 @@ def command(
     if coder is not None:
         fleet.check_coder(coder)
     if max_idle is not None and not until_idle:
-        raise BadInput("--max-idle goes with --until-idle")
+        raise BadInput("--max-idle works with --until-idle only")
     rest = span(max_idle) if max_idle is not None else 0.0
     if detach:
         ends = ("--until-idle",) if until_idle else ()

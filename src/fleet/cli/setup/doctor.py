@@ -44,7 +44,7 @@ def command(
     if context:
         return _context(cwd, coder, account, as_json=as_json)
     if cwd is not None or coder is not None or account is not None:
-        raise BadInput("--cwd, --coder and --account go with --context")
+        raise BadInput("--cwd, --coder and --account work with --context only")
     from fleet.doctor import examine
 
     with waiting("asking the machine, the queue and the CLIs", quiet=as_json):

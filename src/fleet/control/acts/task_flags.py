@@ -164,7 +164,10 @@ def _account(fleet: Control, last: Mapping[str, str], coder: str | None) -> str 
         return None
     account = fleet.account(name)
     if coder is not None and coder != account.coder:
-        raise BadInput(f"account {name} is one of {account.coder}, not of {coder}")
+        raise BadInput(
+            f"account {name} is one of {account.coder}, not of {coder}",
+            hint=f"Name an account of {coder}; all of them: fleet accounts",
+        )
     return name
 
 

@@ -67,7 +67,10 @@ def parse_wanted(fleet: Control, words: Sequence[str], repeat: int) -> list[Want
             hint="Name another --with, or have it done more than once: --repeat 2",
         )
     if len(found) * repeat > MOST:
-        raise BadInput(f"that is {len(found) * repeat} entries; {MOST} is the most")
+        raise BadInput(
+            f"that is {len(found) * repeat} entries; {MOST} is the most",
+            hint="Give fewer --with, or a smaller --repeat.",
+        )
     return found
 
 
@@ -224,7 +227,10 @@ def _check(fleet: Control, task: Task) -> None:
         )
     if task.status in ("open", "blocked") and not lives(fleet, task):
         if task.issue_type in ("epic", *NOT_WORK):
-            raise Refused(f"{task.id} is of type {task.issue_type}, which is no work by itself")
+            raise Refused(
+                f"{task.id} is of type {task.issue_type}, which is no work by itself",
+                hint=f"Compare one of its tasks: fleet bd children {task.id}",
+            )
         return
     if task.status in ("open", "blocked", "in_progress"):
         raise Refused(f"{task.id} is being worked on", hint=way_on(task))

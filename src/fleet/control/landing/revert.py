@@ -101,7 +101,10 @@ def revert(fleet: Control, task: Task, *, env: Mapping[str, str] = os.environ) -
     if landing is None or landing.landed is None or landing.state != "landed":
         raise Refused(f"nothing of {task.id} has landed", hint=f"See: fleet show {task.id}")
     if landing.landed.reverted:
-        raise Refused(f"{task.id} was taken back already, as {landing.landed.reverted[:12]}")
+        raise Refused(
+            f"{task.id} was taken back already, as {landing.landed.reverted[:12]}",
+            hint=f"To have it done anew: fleet retry --fresh {task.id}",
+        )
     if task.status != "closed":
         raise Refused(
             f"{task.id} is {task.status}: it was opened again since it landed",
@@ -115,7 +118,10 @@ def revert(fleet: Control, task: Task, *, env: Mapping[str, str] = os.environ) -
         )
     repo = repository.find(landing.repository)
     if repo is None:
-        raise Refused(f"{landing.repository} is no git repository any more")
+        raise Refused(
+            f"{landing.repository} is no git repository any more",
+            hint="Put it back where it was, and try again.",
+        )
     settler = _RevertSettler(fleet.home, fleet.queue, by=actor(env), now=_now)
     end = _moved(fleet, repo, task, landing, settler)
     if not settler.commit and not settler.problem:  # nothing was found out about the work
@@ -181,7 +187,10 @@ def _candidate(fleet: Control, repo: Repository, task: Task, landing: Landing) -
     git, commit = land.git, landing.landed.commit
     line = read_target(land, landing.into).line
     if not line or not is_ancestor(git, commit, line):
-        raise Refused(f"{landing.into} does not hold {commit[:12]}, which {task.id} landed as")
+        raise Refused(
+            f"{landing.into} does not hold {commit[:12]}, which {task.id} landed as",
+            hint=f"The branch was rewritten since. What it holds: git log {landing.into}",
+        )
     now, with_it = read_commit(git, line).tree, read_commit(git, commit).tree
     before = read_commit(git, _line_before(fleet, git, landing)).tree
     tree = merge_over(git, with_it, now, before)

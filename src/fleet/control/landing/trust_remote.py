@@ -29,7 +29,10 @@ def trust_upstream(fleet: Control, directory: str, env: Mapping[str, str] = os.e
     directory = checked_directory(directory, "--remote")
     repo = repository.find(directory)
     if repo is None:
-        raise BadInput(f"{directory} is in no git repository")
+        raise BadInput(
+            f"{directory} is in no git repository",
+            hint="Name the project's directory, or the address of a repository.",
+        )
     branch = _branch(fleet, directory) or repository.checked_out_branch(repo)
     if not branch:
         raise BadInput(
@@ -53,7 +56,10 @@ def _trust_address(fleet: Control, text: str) -> Upstream:
     """
     url = plain_address(text, os.getcwd())  # noqa: PTH109
     if not url:
-        raise BadInput(f"{text!r} is no address that git itself can fetch from")
+        raise BadInput(
+            f"{text!r} is no address that git itself can fetch from",
+            hint="Write it like https://host/path.git, git@host:path.git or /path/to/repository.",
+        )
     found = Upstream(remote="origin", url=url, branch="")
     common = os.path.realpath(fleet.home.mirror(url) / ".git")
     trust_remote(fleet.home.path, common, found, datetime.now(UTC))

@@ -98,7 +98,10 @@ def chosen_copy(home: Home, config: Config, file: str | None) -> Path:
         if not path.is_file():
             raise NotFound(f"there is no file {file}", hint="See the copies: fleet queue status")
         if damage := backups.damage_of(path):
-            raise BadInput(f"{path} is no whole copy of a queue: {damage}")
+            raise BadInput(
+                f"{path} is no whole copy of a queue: {damage}",
+                hint="Name another one; the copies: fleet queue status",
+            )
         return path
     for copy in backups.backups(home.path, name):
         if not backups.damage_of(copy.path):

@@ -70,7 +70,10 @@ def ids_in(path: str, fleet: Control) -> list[str]:
     found = fleet.queue.find(Filter(ids=tuple(named))) if named else ()
     same = [task.id for task in found if recorded_settings(task).verify == named[task.id].verify]
     if not same:
-        raise NotFound(f"{path} holds no task of this queue with a verify command")
+        raise NotFound(
+            f"{path} holds no task of this queue with a verify command",
+            hint=f"Import its tasks first: fleet bd import {path}. Changed since: fleet trust ID",
+        )
     return same
 
 

@@ -203,7 +203,9 @@ def _below(base: Base, paths: Sequence[str]) -> list[str]:
         if place == ".." or place.startswith("../"):
             place = os.path.normpath(path)  # from the top of the tree, as receipts name it
         if place == ".." or place.startswith(("../", "/")):
-            raise BadInput(f"{path} is not in {base.root}")
+            raise BadInput(
+                f"{path} is not in {base.root}", hint="Name files of the task's directory or clone."
+            )
         found.append(place)
     return [] if "." in found else found
 
