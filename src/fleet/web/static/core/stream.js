@@ -14,7 +14,7 @@ import {home, link, patch, replaceAll, whole} from './store.js';
  *   | {type: 'over', why: string}} Told
  */
 
-/** Nothing for so long means that the stream is lost: fleet tells at least that it is there. */
+/** Nothing for this long means that the stream is lost: fleet sends at least a sign of life. */
 const SILENCE = 40_000;
 const LOCK = 'fleet.stream';
 const tabs = 'BroadcastChannel' in globalThis ? new BroadcastChannel(LOCK) : null;

@@ -49,7 +49,7 @@ export function TimelineView() {
 }
 
 /**
- * The moment so many hours ago, the same for a quarter of a minute.
+ * The moment this many hours ago; it changes only each quarter of a minute.
  * @param {number} hours
  * @param {number} _ counts quarters of a minute
  */

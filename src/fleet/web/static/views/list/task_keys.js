@@ -12,7 +12,7 @@ import {togglePick} from './row.js';
 /** @returns {HTMLElement[]} */
 const opens = () => [...document.querySelectorAll('[data-open]')].filter((each) => each instanceof HTMLElement);
 
-/** Move the cursor by so many rows. @param {number} step */
+/** Move the cursor by `step` rows. @param {number} step */
 function move(step) {
   const all = opens();
   if (!all.length) return false;
