@@ -23,7 +23,7 @@ from fleet.accounts.account_state import (
     RunStarted,
     after,
 )
-from fleet.accounts.choose_account import Go, Seat, Standing, busy_pause, choose, retry_at
+from fleet.accounts.choose_account import AccountStanding, Go, Seat, busy_pause, choose, retry_at
 from fleet.schemas import Account, RateLimit
 
 START = datetime(2026, 11, 16, tzinfo=UTC)
@@ -129,13 +129,13 @@ class Fleet:
             when = retry_at(found, self._turned_away[found.account], self._dice.random(), self.now)
             self._later(when, lambda work=work: self._queue(work))
 
-    def _standings(self, work: Work) -> dict[str, Standing]:
+    def _standings(self, work: Work) -> dict[str, AccountStanding]:
         running = Counter(each.account for each in self.running.values())
         found = {}
         for account in self.accounts:
             probe = self.states.get(account.name, EMPTY).pace.probe
             probing = probe in self.running and probe != work.name
-            found[account.name] = Standing(running=running[account.name], probing=probing)
+            found[account.name] = AccountStanding(running=running[account.name], probing=probing)
         return found
 
     def _begin(self, work: Work, go: Go) -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fleet import coders
 from fleet.accounts.account_state import AccountState
-from fleet.accounts.choose_account import Seat, Standing, Wait, unavailable
+from fleet.accounts.choose_account import AccountStanding, Seat, Wait, unavailable
 from fleet.config import Config
 from fleet.errors import BadInput, InvalidTask
 from fleet.home import Home
@@ -125,7 +125,7 @@ def resting(account: Account, state: AccountState, now: datetime) -> Wait | None
     """Why an account gets no new work, however few agents run there; None: the
     account gets work.
     """
-    return unavailable(Seat(account=account, model=""), state, Standing(), now)
+    return unavailable(Seat(account=account, model=""), state, AccountStanding(), now)
 
 
 def all_resting(

@@ -43,7 +43,7 @@ class Seat(Struct, frozen=True, kw_only=True):
         return self.account.coder
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class AccountStanding(Struct, frozen=True, kw_only=True):
     """What matters of an account at this moment and is not in the `AccountState`."""
 
     running: int = 0
@@ -81,7 +81,7 @@ class Wait(Struct, frozen=True, kw_only=True):
 def choose(
     stages: Sequence[Sequence[Seat]],
     states: Mapping[str, AccountState],
-    standings: Mapping[str, Standing],
+    standings: Mapping[str, AccountStanding],
     now: datetime,
     *,
     session_on: str = "",
@@ -96,7 +96,7 @@ def choose(
         free: list[Seat] = []
         for seat in stage:
             name = seat.account.name
-            state, standing = states.get(name, EMPTY), standings.get(name, Standing())
+            state, standing = states.get(name, EMPTY), standings.get(name, AccountStanding())
             found = unavailable(seat, state, standing, now, pause)
             if found is None:
                 free.append(seat)
@@ -132,7 +132,11 @@ def retry_at(wait: Wait, waiting: int, dice: float, now: datetime) -> datetime:
 
 
 def unavailable(
-    seat: Seat, state: AccountState, standing: Standing, now: datetime, pause: timedelta = _PROBING
+    seat: Seat,
+    state: AccountState,
+    standing: AccountStanding,
+    now: datetime,
+    pause: timedelta = _PROBING,
 ) -> Wait | None:
     """Why a seat is not free, and until when; None: the seat is free."""
     account, pace = seat.account, state.pace
@@ -167,27 +171,27 @@ def unavailable(
     return None
 
 
-def _unproven(state: AccountState, standing: Standing) -> bool:
+def _unproven(state: AccountState, standing: AccountStanding) -> bool:
     return state.pace.unproven or standing.login_ends is not None
 
 
 def _proving(
-    seat: Seat, states: Mapping[str, AccountState], standings: Mapping[str, Standing]
+    seat: Seat, states: Mapping[str, AccountState], standings: Mapping[str, AccountStanding]
 ) -> bool:
     name = seat.account.name
-    return _unproven(states.get(name, EMPTY), standings.get(name, Standing()))
+    return _unproven(states.get(name, EMPTY), standings.get(name, AccountStanding()))
 
 
 def _merit(
     seat: Seat,
     states: Mapping[str, AccountState],
-    standings: Mapping[str, Standing],
+    standings: Mapping[str, AccountStanding],
     now: datetime,
     session_on: str,
 ) -> float:
     account = seat.account
     state = states.get(account.name, EMPTY)
     room = max(headroom(state.windows, seat.model, account.stop_at, now), _LEAST_ROOM)
-    running = standings.get(account.name, Standing()).running
+    running = standings.get(account.name, AccountStanding()).running
     stays = _SESSION_STAYS if account.name == session_on else 1.0
     return stays * max(account.weight, 1) * room / (running + 1)

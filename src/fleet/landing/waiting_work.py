@@ -71,7 +71,7 @@ class WaitingWork(Struct, frozen=True, kw_only=True):
         return check_names(self.plan.inside, self.landing.checks)
 
 
-class Surveyed(Struct, frozen=True, kw_only=True):
+class FoundWork(Struct, frozen=True, kw_only=True):
     """What the marks of a home lead to."""
 
     #: By target; tasks in the order of the queue.
@@ -82,7 +82,7 @@ class Surveyed(Struct, frozen=True, kw_only=True):
     doubts: dict[str, str]
 
 
-def survey(home: Home) -> Surveyed:
+def survey(home: Home) -> FoundWork:
     """Which targets the lander has work for, by the records alone: the queue is not asked."""
     work: dict[TargetKey, tuple[str, ...]] = {}
     doubts: dict[str, str] = {}
@@ -99,7 +99,7 @@ def survey(home: Home) -> Surveyed:
             work[key] = (*work.get(key, ()), task_id)
             if landing.state == "back":
                 back.add(task_id)
-    return Surveyed(work=work, back=frozenset(back), doubts=doubts)
+    return FoundWork(work=work, back=frozenset(back), doubts=doubts)
 
 
 def _is_for_lander(landing: Landing) -> bool:

@@ -13,7 +13,7 @@ from fleet.notify.channels.ntfy import NtfyChannel, NtfyReader, NtfyTopic
 from fleet.notify.channels.telegram import Bot, TelegramChannel, TelegramReader
 
 
-class Connected(Struct, frozen=True):
+class ConnectedChannels(Struct, frozen=True):
     """What can be used, and what cannot with the reason."""
 
     channels: tuple[Channel, ...]
@@ -21,7 +21,7 @@ class Connected(Struct, frozen=True):
     problems: tuple[str, ...]
 
 
-def connect_channels(settings: NotifySettings) -> Connected:
+def connect_channels(settings: NotifySettings) -> ConnectedChannels:
     """Every way that works; one that does not keeps no other from working."""
     channels: list[Channel] = []
     readers: list[ReplyReader] = []
@@ -44,7 +44,7 @@ def connect_channels(settings: NotifySettings) -> Connected:
         attempt(lambda: _telegram(telegram))
     if (ntfy := settings.ntfy) is not None:
         attempt(lambda: _ntfy(ntfy))
-    return Connected(tuple(channels), tuple(readers), tuple(problems))
+    return ConnectedChannels(tuple(channels), tuple(readers), tuple(problems))
 
 
 def telegram_bot(settings: TelegramSettings) -> Bot:

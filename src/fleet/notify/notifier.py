@@ -30,7 +30,7 @@ from fleet.control.view.read_now import NowReader
 from fleet.errors import FleetError
 from fleet.home.looked_at import is_looked_at
 from fleet.notify.channels.channel_protocol import PersonReply, ReadTrouble, ReplyReader
-from fleet.notify.connect_channels import Connected
+from fleet.notify.connect_channels import ConnectedChannels
 from fleet.notify.send_notifications import ChannelSender
 
 #: Seconds before a look after a change of the queue, between two looks without one, and between
@@ -51,7 +51,9 @@ _FIRST_PAUSE = 1.0
 class Notifier:
     """The notifier of one home: a thread that looks, and one a channel and a reader."""
 
-    def __init__(self, fleet: Control, connected: Connected, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, fleet: Control, connected: ConnectedChannels, say: Callable[[str], None]
+    ) -> None:
         self._fleet, self._connected, self._say = fleet, connected, say
         self.outbox = Outbox(fleet.home)
         self._senders = {

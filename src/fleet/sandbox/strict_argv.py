@@ -21,7 +21,7 @@ _HERE = Path(__file__).parent
 _LOCAL = ("localhost", "127.0.0.1", "[::1]", "::1")
 
 
-class Masked(Struct, frozen=True, kw_only=True):
+class MaskedKeys(Struct, frozen=True, kw_only=True):
     """Keys that do not enter the box: variables with the mark that each has in the box."""
 
     marks: Mapping[str, str]
@@ -41,16 +41,16 @@ class Masked(Struct, frozen=True, kw_only=True):
 
 
 #: No key is kept from the box.
-UNMASKED = Masked(marks={}, url_variable="", url="")
+UNMASKED = MaskedKeys(marks={}, url_variable="", url="")
 
 
-def mask(env: Mapping[str, str], keys: Iterable[str], url_variable: str, url: str) -> Masked:
+def mask(env: Mapping[str, str], keys: Iterable[str], url_variable: str, url: str) -> MaskedKeys:
     """Which of the variables `keys` are to be masked, for requests to the vendor's address."""
     found = [name for name in keys if env.get(name)]
     if not found or not url_variable:
         return UNMASKED
     marks = {name: f"kept-outside-{number}" for number, name in enumerate(found, 1)}
-    return Masked(marks=marks, url_variable=url_variable, url=env.get(url_variable) or url)
+    return MaskedKeys(marks=marks, url_variable=url_variable, url=env.get(url_variable) or url)
 
 
 def strict_argv(
@@ -59,7 +59,7 @@ def strict_argv(
     *,
     program: str,
     hosts: Iterable[str],
-    masked: Masked = UNMASKED,
+    masked: MaskedKeys = UNMASKED,
 ) -> tuple[str, ...]:
     """The command that runs `argv` in the box, with a way to these hosts and to no other."""
     python = (sys.executable, "-I", "-S")
@@ -75,7 +75,7 @@ def strict_argv(
 
 
 def proxied_env(
-    env: Mapping[str, str], hosts: Iterable[str], masked: Masked = UNMASKED
+    env: Mapping[str, str], hosts: Iterable[str], masked: MaskedKeys = UNMASKED
 ) -> dict[str, str]:
     """The environment that leads programs to the box's proxy. Keys are still in it: the process
     that holds the box takes them out.

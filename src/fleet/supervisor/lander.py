@@ -11,7 +11,7 @@ from msgspec import Struct
 from fleet.landing.land_target import OTHER_LANDER, LanderSetup, LandReport, land_target
 from fleet.landing.remote.take_over_landings import take_over_landings
 from fleet.landing.train_store import branches_behind
-from fleet.landing.waiting_work import Surveyed, TargetKey, survey, target_key
+from fleet.landing.waiting_work import FoundWork, TargetKey, survey, target_key
 from fleet.queue.protocol import Queue
 from fleet.supervisor.queue_io.plan_epics import close_epics_of
 from fleet.supervisor.state import LandingEnded, SupervisorState
@@ -126,7 +126,7 @@ class Lander:
                 key = target_key(learnt.repository, learnt.branch)
                 self._again.setdefault(key, time.monotonic())
 
-    def _look(self) -> Surveyed:
+    def _look(self) -> FoundWork:
         """Which work there is, after that of other hosts was taken over. In a worker thread."""
         if self._state.travel is None:
             return survey(self._state.home)
@@ -143,7 +143,7 @@ class Lander:
         self._taken_said = frozenset(taken.said)
         return survey(self._state.home)
 
-    def _surveyed(self, found: Surveyed) -> None:
+    def _surveyed(self, found: FoundWork) -> None:
         self._looking = False
         for task_id, doubt in found.doubts.items():
             text = f"{task_id}: its landing is left to a person: {doubt}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.processes import process_usage, tcp_bytes
-from fleet.watchdog.stall_rules import Look
+from fleet.watchdog.stall_rules import SecondLook
 
 #: Over this many seconds a tree that moves less than the figures below does not move; a shorter
 #: look takes less of them. A CLI is never quite still: one that waited for a server that never
@@ -59,7 +59,7 @@ class Sample(Struct, frozen=True, kw_only=True):
     changed: int = 0
 
 
-def compare(before: Sample, after: Sample) -> Look:
+def compare(before: Sample, after: Sample) -> SecondLook:
     """What moved from one sample to the other."""
     share = min(1.0, max(0.0, after.at - before.at) / SPAN)
     moved = {
@@ -71,7 +71,7 @@ def compare(before: Sample, after: Sample) -> Look:
         "session file": after.session_file != before.session_file,
         "files": after.changed != before.changed,
     }
-    return Look(
+    return SecondLook(
         moved=tuple(name for name, has in moved.items() if has),
         session_file=moved["session file"],
         youngest=after.youngest,

@@ -80,7 +80,7 @@ class Patience(Struct, frozen=True, kw_only=True):
     census: float = 5.0
 
 
-class Look(Struct, frozen=True, kw_only=True):
+class SecondLook(Struct, frozen=True, kw_only=True):
     """What a second look found: two samples of a run, some time apart."""
 
     #: What moved, in words for people; empty if nothing did.
@@ -131,7 +131,7 @@ class RunFacts(Struct, frozen=True, kw_only=True):
     #: The limit that the agent waits for; None: it waits for none.
     limit: AwaitedLimit | None = None
     #: The second look; None until there is one.
-    look: Look | None = None
+    look: SecondLook | None = None
     #: A process lives that began with what is open.
     command_lives: bool = False
 

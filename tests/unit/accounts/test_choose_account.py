@@ -13,7 +13,7 @@ from fleet.accounts.account_state import (
     RunStarted,
     after,
 )
-from fleet.accounts.choose_account import Go, Seat, Standing, Wait, choose, retry_at
+from fleet.accounts.choose_account import AccountStanding, Go, Seat, Wait, choose, retry_at
 from fleet.errors import BadInput
 from fleet.schemas import Account, RateLimit
 from fleet.schemas.account import read_chain
@@ -59,7 +59,7 @@ def test_work_is_spread_by_weight():
     """Of thirty runs an account with twice the weight has twice as many."""
     running = {"a": 0, "b": 0}
     for _ in range(30):
-        standings = {name: Standing(running=number) for name, number in running.items()}
+        standings = {name: AccountStanding(running=number) for name, number in running.items()}
         running[chosen([seat("a", weight=2), seat("b")], **standings)] += 1
     assert running == {"a": 20, "b": 10}
 
@@ -67,7 +67,7 @@ def test_work_is_spread_by_weight():
 def test_a_session_stays_where_it_is_unless_that_is_much_fuller():
     """To move it costs a copy, and its cache."""
     seats = [seat("a"), seat("b")]
-    assert chosen(seats, session_on="a", a=Standing(running=2)) == "a"
+    assert chosen(seats, session_on="a", a=AccountStanding(running=2)) == "a"
     assert chosen(seats, session_on="a", states={"a": used(90)}) == "b"
 
 
@@ -90,9 +90,9 @@ def test_a_task_that_has_no_seat_waits_for_the_first_that_opens():
 
 def test_an_account_serves_no_more_than_it_may():
     """Its own limit counts, whatever its windows say."""
-    wait = chosen([seat("a", max_concurrent=2)], a=Standing(running=2))
+    wait = chosen([seat("a", max_concurrent=2)], a=AccountStanding(running=2))
     assert wait.busy
-    assert chosen([seat("a", max_concurrent=2)], a=Standing(running=1)) == "a"
+    assert chosen([seat("a", max_concurrent=2)], a=AccountStanding(running=1)) == "a"
 
 
 def test_one_task_tries_an_account_after_its_wait():
@@ -104,21 +104,23 @@ def test_one_task_tries_an_account_after_its_wait():
     assert isinstance(found, Go)
     assert found.proving
     state = after(state, RunStarted("t1", proving=True), NOW)
-    wait = choose([[seat("a")]], {"a": state}, {"a": Standing(running=1, probing=True)}, later)
+    wait = choose(
+        [[seat("a")]], {"a": state}, {"a": AccountStanding(running=1, probing=True)}, later
+    )
     assert wait.until < later + timedelta(minutes=1)
     state = after(state, ModelAnswered("t1", 50), later)
-    found = choose([[seat("a")]], {"a": state}, {"a": Standing(running=1)}, later)
+    found = choose([[seat("a")]], {"a": state}, {"a": AccountStanding(running=1)}, later)
     assert isinstance(found, Wait)  # one at a time: the next after a step
-    found = choose([[seat("a")]], {"a": state}, {"a": Standing(running=1)}, later + HOUR)
+    found = choose([[seat("a")]], {"a": state}, {"a": AccountStanding(running=1)}, later + HOUR)
     assert isinstance(found, Go)
 
 
 def test_a_login_that_is_about_to_end_is_used_by_one_at_a_time():
     """Two that fetch new tokens at once break it."""
-    soon = Standing(login_ends=NOW, running=0)
+    soon = AccountStanding(login_ends=NOW, running=0)
     found = choose([[seat("a")]], {}, {"a": soon}, NOW)
     assert found.proving
-    busy = Standing(login_ends=NOW, running=1, probing=True)
+    busy = AccountStanding(login_ends=NOW, running=1, probing=True)
     assert isinstance(choose([[seat("a")]], {}, {"a": busy}, NOW), Wait)
 
 
@@ -127,7 +129,7 @@ def test_what_only_a_person_can_open_is_told_apart():
     paused = chosen([seat("a", enabled=False)])
     assert paused.person
     assert "fleet account resume a" in paused.why
-    broken = Standing(trouble="account b gets no work: its secret is gone")
+    broken = AccountStanding(trouble="account b gets no work: its secret is gone")
     assert chosen([seat("a", enabled=False), seat("b")], b=broken).person
     mixed = chosen([seat("a", enabled=False), seat("b")], states={"b": used(100)})
     assert not mixed.person
@@ -167,7 +169,7 @@ def test_a_clock_that_was_set_back_does_not_keep_an_account_slow():
     slow = after(after(slow, RunStarted("t1"), NOW), ModelAnswered("t1", 8), NOW)
     before = NOW - 300 * 24 * HOUR
     slow = after(slow, ModelAnswered("t2", 8), before)
-    busy = Standing(running=6)
+    busy = AccountStanding(running=6)
     assert chosen([seat("a")], states={"a": slow}, now=before + HOUR, a=busy) == "a"
 
 

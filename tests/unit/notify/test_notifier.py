@@ -8,7 +8,7 @@ import pytest
 from fleet.control.notify.outbox import Outbox
 from fleet.control.view.read_now import NowReader
 from fleet.notify.channels.channel_protocol import PersonReply, Sent
-from fleet.notify.connect_channels import Connected
+from fleet.notify.connect_channels import ConnectedChannels
 from fleet.notify.notifier import Notifier
 from tests.unit.control.test_questions import blocked
 
@@ -56,7 +56,7 @@ def asks(fleet, monkeypatch):
 def test_a_look_does_not_end_what_is_answered_just_now(asks):
     """Else the person who answered would read that another one was first."""
     phone = Phone()
-    notifier = Notifier(asks, Connected((phone,), (phone,), ()), lambda _: None)
+    notifier = Notifier(asks, ConnectedChannels((phone,), (phone,), ()), lambda _: None)
     view = NowReader(asks)
     notifier.look(view, datetime.now().astimezone())
     (told,) = notifier.outbox.open_questions()

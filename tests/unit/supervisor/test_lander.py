@@ -7,7 +7,7 @@ import pytest
 
 from fleet.landing.land_target import OTHER_LANDER, LandReport
 from fleet.landing.train_state import TrainEnd
-from fleet.landing.waiting_work import Surveyed, target_key
+from fleet.landing.waiting_work import FoundWork, target_key
 from fleet.supervisor import lander as lander_module
 from fleet.supervisor.lander import Lander
 
@@ -34,7 +34,7 @@ def after(lander, repo, **report):
     """Let one job for `main` end like this."""
     key = target_key(str(repo.root), "main")
     lander.when_due()
-    lander.jobs.pop()(Surveyed(work={key: ("t",)}, back=frozenset(), doubts={}))
+    lander.jobs.pop()(FoundWork(work={key: ("t",)}, back=frozenset(), doubts={}))
     assert lander.busy
     lander.jobs.pop()(LandReport(target=key, **report))
 

@@ -10,10 +10,10 @@ from fleet.watchdog.stall_rules import (
     LOOP_ENDED,
     LOOP_REPORTED,
     AwaitedLimit,
-    Look,
     ParkedFor,
     Patience,
     RunFacts,
+    SecondLook,
     quiet_for,
     silence_limit,
     stall_state,
@@ -21,7 +21,7 @@ from fleet.watchdog.stall_rules import (
 
 LIMITS = Limits(start=120.0, idle=420.0)
 PATIENCE = Patience()
-STILL, BUSY = Look(), Look(moved=("CPU",))
+STILL, BUSY = SecondLook(), SecondLook(moved=("CPU",))
 BASH = OpenCall(name="Bash")
 
 
@@ -128,7 +128,7 @@ def test_a_command_that_lives_and_waits_gets_longer_and_not_for_ever():
 
 def test_a_stream_that_is_lost_is_no_stall():
     """The CLI's own record grows: the run is kept, and told of."""
-    seen = at(600, look=Look(moved=("session file",), session_file=True))
+    seen = at(600, look=SecondLook(moved=("session file",), session_file=True))
     assert (seen.rung, seen.reaction) == ("stream_lost", "look")
 
 

@@ -10,7 +10,7 @@ from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import completer
 from fleet.cli.terminal_text import one_line
 from fleet.control.landing.trust_remote import trust_upstream
-from fleet.control.queue.trust import Foreign, ids_in, trust_tasks, waiting_for_trust
+from fleet.control.queue.trust import ForeignTask, ids_in, trust_tasks, waiting_for_trust
 from fleet.errors import BadInput
 
 
@@ -64,7 +64,7 @@ def _trust_remote(directory: str, other: bool) -> None:
     click.echo(f"trusted: {found.remote} is {one_line(found.shown)}{branch}")
 
 
-def _show(task: Foreign, word: str) -> None:
+def _show(task: ForeignTask, word: str) -> None:
     print_line(f"{word}: {task.id}  {one_line(task.title)}")
     for line in task.verify:
         print_line(f"    {one_line(line)}  [in {one_line(task.cwd) or 'its directory'}]")

@@ -20,7 +20,7 @@ from fleet.queue.sql.hosts.host_table import ask_again
 from fleet.schemas import Settings, Task
 
 
-class Foreign(Struct, frozen=True, kw_only=True):
+class ForeignTask(Struct, frozen=True, kw_only=True):
     """A task whose commands came from elsewhere."""
 
     id: str
@@ -36,7 +36,7 @@ class _ExportLine(Struct, frozen=True):
     metadata: dict[str, Any] = {}
 
 
-def waiting_for_trust(fleet: Control) -> list[Foreign]:
+def waiting_for_trust(fleet: Control) -> list[ForeignTask]:
     """The tasks that are not closed and wait for their commands to be trusted."""
     return [
         _foreign(fleet, task) for task in fleet.queue.find(Filter()) if _is_foreign(fleet, task)
@@ -45,7 +45,7 @@ def waiting_for_trust(fleet: Control) -> list[Foreign]:
 
 def trust_tasks(
     fleet: Control, words: Sequence[str], now: datetime, env: Mapping[str, str] = os.environ
-) -> list[Foreign]:
+) -> list[ForeignTask]:
     """Trust the commands of these tasks as they are now, and let the tasks begin.
 
     Returns those that had waited for it.
@@ -99,6 +99,6 @@ def _is_foreign(fleet: Control, task: Task) -> bool:
     return bool(untrusted(fleet.home, task))
 
 
-def _foreign(fleet: Control, task: Task) -> Foreign:
+def _foreign(fleet: Control, task: Task) -> ForeignTask:
     verify = untrusted(fleet.home, task)
-    return Foreign(id=task.id, title=task.title, cwd=task.cwd or "", verify=verify)
+    return ForeignTask(id=task.id, title=task.title, cwd=task.cwd or "", verify=verify)

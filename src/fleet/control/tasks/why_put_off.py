@@ -5,7 +5,7 @@ from datetime import datetime
 from fleet.accounts import candidates
 from fleet.accounts.account_store import open_accounts
 from fleet.accounts.breaker_store import Breaker
-from fleet.accounts.choose_account import Seat, Standing, Wait, choose
+from fleet.accounts.choose_account import AccountStanding, Seat, Wait, choose
 from fleet.accounts.circuit_breaker import Blamed
 from fleet.control import Control, accounts, budget_status
 from fleet.errors import FleetError
@@ -33,11 +33,11 @@ def why_put_off(fleet: Control, task: Task, now: datetime) -> str:
 
 def _standings(
     fleet: Control, everyone: list[Seat], task: Task, now: datetime
-) -> dict[str, Standing]:
+) -> dict[str, AccountStanding]:
     published = read_status(fleet.home) if supervisor_of(fleet.home) else None
     running = published.on_account if published else {}
     return {
-        seat.account.name: Standing(
+        seat.account.name: AccountStanding(
             running=len(running.get(seat.account.name, ())),
             trouble=_trouble(fleet, seat, task, now),
         )

@@ -30,7 +30,7 @@ class _Earlier(Struct, frozen=True):
     message_id: int = 0
 
 
-class Said(Struct, frozen=True):
+class PersonText(Struct, frozen=True):
     """A text that a person sent to the bot."""
 
     sender: _Sender | None = field(default=None, name="from")
@@ -50,7 +50,7 @@ class Update(Struct, frozen=True):
     """What came to the bot."""
 
     update_id: int
-    message: Said | None = None
+    message: PersonText | None = None
     callback_query: Pressed | None = None
 
 

@@ -22,7 +22,15 @@ from fleet.accounts.account_state import (
 from fleet.accounts.account_store import open_accounts
 from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.candidates import Place, Stages
-from fleet.accounts.choose_account import Go, Seat, Standing, Wait, busy_pause, choose, retry_at
+from fleet.accounts.choose_account import (
+    AccountStanding,
+    Go,
+    Seat,
+    Wait,
+    busy_pause,
+    choose,
+    retry_at,
+)
 from fleet.accounts.circuit_breaker import Blamed
 from fleet.accounts.keyring import KeyringAnswer, KeyringCache, Workers
 from fleet.coders.base import Coder
@@ -97,9 +105,9 @@ class AccountAssigner:
         waiting = self._turned_away[found.account]
         return structs.replace(found, until=retry_at(found, waiting, dice, now))
 
-    def _standings(self, stages: Stages, task_id: str, now: datetime) -> dict[str, Standing]:
+    def _standings(self, stages: Stages, task_id: str, now: datetime) -> dict[str, AccountStanding]:
         running = self._running()
-        found: dict[str, Standing] = {}
+        found: dict[str, AccountStanding] = {}
         for stage in stages:
             for seat in stage:
                 name = seat.account.name
@@ -108,14 +116,14 @@ class AccountAssigner:
                     found[name] = standing
         return found
 
-    def _standing(self, seat: Seat, running: int, task_id: str, now: datetime) -> Standing:
+    def _standing(self, seat: Seat, running: int, task_id: str, now: datetime) -> AccountStanding:
         account = seat.account
         state = self.accounts.state(account.name)
         secret, known = self._secret(account, now)
         trouble, until = self._trouble(seat, task_id, secret, now)
         ends = credentials.login_ends(account, self._kind(account), self._env, now)
         probe = state.pace.probe
-        return Standing(
+        return AccountStanding(
             running=running,
             probing=bool(probe) and probe != task_id and self._at_work(probe),
             login_ends=None if ends == state.proven_login else ends,

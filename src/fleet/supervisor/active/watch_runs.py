@@ -30,7 +30,7 @@ from fleet.supervisor.worker_pool import WorkerPool
 from fleet.watchdog import liveness_sample, run_limits, stall_rules
 from fleet.watchdog.liveness_sample import Sample, Subject
 from fleet.watchdog.run_limits import AT_ONCE, Used
-from fleet.watchdog.stall_rules import FINE, Look, Patience, RunFacts, StallState
+from fleet.watchdog.stall_rules import FINE, Patience, RunFacts, SecondLook, StallState
 
 #: A process may belong to a call that was printed up to this many seconds later.
 _BEFORE_THE_CALL = 5.0
@@ -57,7 +57,7 @@ class Watched(Struct, eq=False):
     #: Warnings that were given.
     warned: set[str] = field(default_factory=set[str])
     sample: Sample | None = None
-    look: Look | None = None
+    look: SecondLook | None = None
     #: A worker thread takes a sample, or measures the memory, right now.
     sampling: bool = False
     measuring: bool = False
