@@ -1,8 +1,8 @@
 """The rules for work that was sent back and now holds the line, each with an id and a sentence.
 Pure.
 
-The agent was to merge what others landed into its work. The rules say whether it did, and whether
-it kept what others landed. What git itself could not merge is the agent's to decide; so is a line
+The agent was to merge what others landed into its work. The rules say whether the agent did so,
+and kept what others landed. What git itself could not merge is the agent's to decide; so is a line
 that the agent replaced by another one, for the work of both may need that.
 """
 

@@ -66,7 +66,7 @@ class PlannedDraft(Struct, frozen=True, kw_only=True):
     parent: str | None = EPIC
     #: The epics that are closed when this task is: those of groups, and the plan's own.
     closes: tuple[str, ...] = ()
-    #: What it was made from; other words, another digest.
+    #: A digest of what the task was made from: other words make another digest.
     digest: str = ""
 
 

@@ -16,7 +16,7 @@ class HostRules:
         self._hosts = tuple(_read(host) for host in hosts)
 
     def names(self, host: str, port: int) -> bool:
-        """The host is one of them, on this port."""
+        """Whether the box leads to this host and port."""
         wanted = _plain(host)
         return any(
             _is(wanted, name) and (port == only if only else port in _PORTS)

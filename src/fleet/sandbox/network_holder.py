@@ -45,7 +45,7 @@ class Refusal(Exception):
 
 
 class Lines:
-    """What leads out of one box."""
+    """The ways out of one box: the hosts, and the keys that requests to the vendor get."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self.rules = HostRules(tuple(settings["hosts"]))

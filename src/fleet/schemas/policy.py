@@ -38,8 +38,8 @@ SANDBOX_LEVELS: tuple[SandboxLevel, ...] = get_args(SandboxLevel)
 VerifyIn = Literal["checkout", "directory"]
 VERIFY_IN: tuple[VerifyIn, ...] = get_args(VerifyIn)
 
-#: What becomes of work whose claim holds. `off`: it stays where it is. `ask`: it lands once a
-#: person approves it. `auto`: it lands.
+#: What becomes of work whose claim holds. `off`: the work stays where it is. `ask`: the work
+#: lands once a person approves it. `auto`: the work lands.
 LandMode = Literal["off", "ask", "auto"]
 LAND_MODES: tuple[LandMode, ...] = get_args(LandMode)
 #: How a candidate is folded onto the branch, and where what has landed goes.

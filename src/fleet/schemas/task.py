@@ -212,7 +212,7 @@ class Blocked(Struct, frozen=True, kw_only=True, tag=True):
     verified: bool = False
 
 
-#: What a lease ends in. One settle, one of these.
+#: What a lease ends in: exactly one of these.
 Settlement = Closed | Released | Blocked
 
 

@@ -81,7 +81,7 @@ class DropBox:
         return True
 
     def answer(self, nonce: str, answer: Answer) -> bool:
-        """Put an answer into the box and take the request out. False: it cannot be put there."""
+        """Put an answer into the box and take the request out. False: the box takes no answer."""
         put = put_at(self.fd, f"{nonce}.answer", written(answer))
         self.drop(nonce)
         return put

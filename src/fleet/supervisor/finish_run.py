@@ -194,7 +194,8 @@ def go_on_if_answered(state: SupervisorState, task: Task, task_dir: Path | None)
     """Open a blocked task again whose question was answered while the run was being settled.
 
     The person's process writes the answer and then looks at the task; this one blocks the task and
-    then looks for an answer. So one of the two sees both.
+    then looks for an answer. So at least one of the two processes sees the answer and the blocked
+    task.
     """
     run = latest_run(task_dir) if task_dir is not None else None
     ending = believed_ending(run) if run is not None and is_answered(run) else None

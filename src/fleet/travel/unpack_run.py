@@ -2,8 +2,8 @@
 have in every home, so that every reader of a task reads them like those of a run here.
 
 A record of another host is believed, and sealed here anew: only a host that holds the task's lease
-can have stored it, and agents reach no queue. What is believed is what happened. What a host is to
-execute (command line, login, policy) is never taken from there.
+can have stored it, and agents reach no queue. Such a record is believed about what
+happened. What a host is to execute (command line, login, policy) is never taken from it.
 """
 
 import hashlib

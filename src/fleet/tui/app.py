@@ -159,7 +159,7 @@ class TopApp(App[None]):
         self.panes.lay_out()
 
     def action_press(self, name: str) -> None:
-        """Do what a key does; where it does different things, what is there decides."""
+        """Do what a key does; of several actions, the one whose conditions are met now."""
         keys = _named()[name]
         if len(keys) > 1:
             here = keys_here(self.panes.here(), read_only=self.read_only)

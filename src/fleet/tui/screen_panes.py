@@ -19,7 +19,7 @@ class ScreenPanes:
         self._app = app
 
     def here(self) -> set[str]:
-        """What keys need that is there now."""
+        """The conditions of keys that are met now, by the names of `key_table`."""
         app = self._app
         found = {"list"} if app.view == "now" and not self.in_detail() else set[str]()
         found |= {"transcript"} if app.view == "log" else set()

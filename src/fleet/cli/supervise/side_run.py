@@ -28,7 +28,7 @@ def run_beside(
     stamp, stopped = settings_stamp(fleet), list[int]()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _: stopped.append(number))
-    # The supervisor starts it with this one blocked.
+    # The supervisor starts this process with SIGTERM blocked.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
     def say(text: str) -> None:

@@ -128,7 +128,7 @@ class ClaudeCoder(Coder):
     def telemetry(self) -> dict[str, str]:
         return {
             "CLAUDE_CODE_ENABLE_TELEMETRY": "1",
-            # Without this it sends no spans.
+            # Without this variable claude sends no spans.
             "CLAUDE_CODE_ENHANCED_TELEMETRY_BETA": "1",
             "OTEL_TRACES_EXPORTER": "otlp",
             "OTEL_METRICS_EXPORTER": "otlp",

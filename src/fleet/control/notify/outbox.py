@@ -201,7 +201,7 @@ class Outbox:
         return [each for row in self._rows("open_asked") if (each := _question([row])) is not None]
 
     def end_question(self, nonce: str, end: str) -> bool:
-        """Note what became of a question. False: it had its end already."""
+        """Note what became of a question. False: that was noted before."""
         return bool(self._rows("end_asked", nonce=nonce, end=end))
 
     def remotes(self, key: str) -> list[tuple[str, str]]:

@@ -72,8 +72,8 @@ def compare(
     *,
     first: bool = False,
 ) -> list[NoticeState]:
-    """What changes in what is known. `first`: nothing was known before, so that what happened
-    already is no news.
+    """The states of notices that change by what was found. `first`: nothing was known before, so
+    that what happened already is no news.
     """
     there = {notice.key: notice for notice in found}
     changed: list[NoticeState] = []

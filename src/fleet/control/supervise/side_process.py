@@ -46,7 +46,7 @@ def sole_process(home: Home, kind: SideKind) -> Generator[None]:
 
 
 def is_running(home: Home, kind: SideKind) -> bool:
-    """One of this home is running."""
+    """Whether a process of this kind is running for the home."""
     with locked(home.path / kind.lock) as lock:
         return lock is None
 

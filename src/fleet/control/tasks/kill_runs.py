@@ -197,7 +197,7 @@ def _task_of(mark: str) -> str:
 
 
 def _end_tops(rows: list[ProcessRow], *, kill: bool) -> None:
-    """Ask the keepers, or what dead ones left; and what is still there then is killed."""
+    """Interrupt the tops of process trees: keepers, or what dead keepers left. `kill`: kill all."""
     pids = {row.who.pid for row in rows}
     for row in rows:
         if kill or row.parent not in pids:
@@ -206,7 +206,7 @@ def _end_tops(rows: list[ProcessRow], *, kill: bool) -> None:
 
 
 def _press(target: _Target, rows: list[ProcessRow], spent: float, *, now: bool) -> None:
-    """Do what is due for one run at this moment."""
+    """Interrupt or kill the processes of one run, as the time spent on the stop demands."""
     if target.seconds is not None and not rows:
         return
     target.seconds, target.left = None, tuple(row.who.pid for row in rows)

@@ -1,9 +1,9 @@
 """What verify commands leave in a clone that they ran in: put out of the way of the next agent.
 
 A project may have its verify commands run in the run's own directory. What they build there is not
-the agent's work: it would be committed with it, and land. So the files are put back as the run left
-them. What stood in their place is kept in the clone's git directory, until the clone goes. Files
-that git ignores stay.
+the agent's work, but would be committed with that, and land. So the files are put back as the run
+left them. What stood in their place is kept in the clone's git directory, until the clone goes.
+Files that git ignores stay.
 """
 
 import os

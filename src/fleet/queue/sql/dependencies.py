@@ -63,7 +63,7 @@ def depend(queue: "SqlQueue", edge: Dependency) -> bool:
 
 
 def insert(queue: "SqlQueue", edge: Dependency) -> bool:
-    """Write one edge without a look at the others. False: there is one between its ends."""
+    """Write one edge without a look at others. False: its two tasks have such an edge already."""
     values = {
         "id": edge.task_id,
         "depends_on": edge.depends_on_id,

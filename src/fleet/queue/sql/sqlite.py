@@ -73,7 +73,7 @@ class Sqlite:
         "is_picked": "id IN ({picked})",
         "waits_for_others": "{unmet_dependency}",
         "lock_graph": "SELECT 1",
-        # One home has the file, so that there is no other host to choose.
+        # A file has one home: there is no other host to leave a task to.
         "fits_host": "1 = 1",
     }
 

@@ -201,7 +201,7 @@ def _session(
 ) -> tuple[tuple[Path, Path], ...] | None:
     """What has to be copied for a session to go on with another account: files, and where to.
 
-    None: it cannot go on there.
+    None: the session cannot go on with that account.
     """
     before = last.account if last is not None else ""
     if last is None or before in ("", seat.account.name):

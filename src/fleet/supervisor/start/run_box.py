@@ -52,7 +52,7 @@ def box_run(
     """The command in the box of the run. Raises FleetError."""
     program = require_box()
     if shutil.which(command.argv[0], path=command.env.get("PATH")) is None:
-        # The run ends as outside of a box: no such program. This path can never lead to one.
+        # The run ends as outside of a box: no such program. No program can have this path.
         nowhere = f"{NOWHERE}{command.argv[0]}"
         return RunCommand(argv=(nowhere,), cwd=command.cwd, env=command.env)
     state = _state_directory(coder, command.env)

@@ -237,7 +237,7 @@ class HostTravel:
 
     def _take_messages(self, shared: SharedQueue, lease: Lease) -> None:
         """Messages of people on other hosts wait in the queue until a host has the task in hand.
-        What they say stays there: this host may be lost.
+        A message stays in the queue after that too: this host may be lost.
         """
         task_id = lease.task.id
         all_ = [each for each in shared.queue.requests() if each.task_id == task_id]

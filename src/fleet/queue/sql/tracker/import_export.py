@@ -56,11 +56,11 @@ class Report(Struct, kw_only=True):
     new: int = 0
     #: Ids, and in words what changed.
     updated: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    #: Older than what is here, so left alone.
+    #: Ids of lines that are older than the task here, which stays.
     stale: list[str] = field(default_factory=list[str])
-    #: Of the same second as what is here but different: what is here stays.
+    #: Ids of lines that differ and are of the same second as the task here, which stays.
     ties: list[str] = field(default_factory=list[str])
-    #: A supervisor works on it right now: what is here stays.
+    #: Ids of tasks that a supervisor works on right now, which stay.
     running: list[str] = field(default_factory=list[str])
     #: Templates and wisps: not work, and here they would be taken for it.
     left_out: list[str] = field(default_factory=list[str])

@@ -18,8 +18,8 @@ class TakenLanding(Struct, frozen=True, kw_only=True):
     """The landing of a task is another host's."""
 
     host: str
-    #: Only that of runs before this one: the host ran the task since. None: it took over what is
-    #: there.
+    #: The number of the run from which on the landing is not that host's, as another host ran the
+    #: task since; None: the host took over the landing of every run so far.
     before: int | None = None
 
 

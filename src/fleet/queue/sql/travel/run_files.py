@@ -74,7 +74,7 @@ class RunFiles:
     ) -> LeaseLost | SentRun:
         """Store the files of a run, the most important first, and the list last.
 
-        Under a lost lease nothing is stored. The same again replaces what is there.
+        Under a lost lease nothing is stored. Files that were sent before are replaced.
         """
         room, sent = self._most, list[SentFile]()
         for path, chunks in files:
