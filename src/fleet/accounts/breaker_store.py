@@ -87,11 +87,11 @@ class Breaker:
         return None
 
     def reset(self, coder: str, now: datetime) -> bool:
-        """Give a coder work again, with all models. False: it was not held."""
+        """Give a coder work again, with all models. False: the coder was not held."""
         return self._reset(lambda held: coder in (held.coder, held.name), now)
 
     def reset_login(self, blamed: Blamed, now: datetime) -> bool:
-        """Give an account work again whose login was refused. False: it was not."""
+        """Give an account work again whose login was refused. False: the account was not held."""
         return self._reset(lambda held: held.name == blamed.login and bool(held.account), now)
 
     def _reset(self, meant: Callable[[HeldCoder], bool], now: datetime) -> bool:

@@ -37,7 +37,7 @@ class ProjectAssignment(NamedTuple):
     name: str
     #: None: the project is to have no value of its own.
     value: Setting | list[str] | None
-    #: The lines come to those that a list has; else they take their place.
+    #: The lines are added to those of the list; False: they replace them.
     adds: bool = False
 
 

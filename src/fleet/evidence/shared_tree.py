@@ -54,7 +54,9 @@ def deeds(edited: Iterable[str], commands: Sequence[str], root: str, cwd: str) -
 
 
 def own_changes(run: Run, base: Base, changes: Changes, own: Deeds) -> Changes:
-    """The changes without those of other runs, as far as their streams tell; and who was there."""
+    """The run's own changes, with the tasks that were at work in the same tree, and the files that
+    only their streams name.
+    """
     home = run.home
     try:
         started = run.started()

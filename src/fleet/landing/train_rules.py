@@ -42,7 +42,8 @@ class FailingShare(Struct, frozen=True):
 class Parts(Struct, frozen=True):
     """The parts of a batch that are still to be tried, in order.
 
-    Behind the first, each part fails if those before it land: a larger one with them in it did.
+    Each part but the first is expected to fail once the parts before it have landed: the larger
+    part that held all of them failed.
     """
 
     waiting: tuple[tuple[str, ...], ...]
@@ -70,8 +71,8 @@ class Parts(Struct, frozen=True):
         return Parts(tuple(part for part in kept if part), self.freed)
 
     def split(self) -> "Parts":
-        """The first part, which failed, as two. It explains why the batch failed, so the parts
-        behind it are freed. Nothing is left of a single candidate, which goes back.
+        """The first part, which failed, as two. Its failure explains that of the batch, so the
+        parts behind it are freed. A part of one candidate is gone: the candidate goes back.
         """
         part = self.first
         middle = (len(part) + 1) // 2

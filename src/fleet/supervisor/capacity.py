@@ -79,7 +79,9 @@ def wake_next(state: SupervisorState, then: Callable[[], None]) -> None:
 
 
 def wake_all(state: SupervisorState, then: Callable[[], None]) -> None:
-    """Wake all such tasks. One too many does no harm: its start asks for the same room again."""
+    """Wake all tasks that were put off and have a budget or an account again. A task too many does
+    no harm: its start asks for the same room again.
+    """
 
     def each(tasks: list[Task]) -> None:
         paid = [task for task in tasks if state.meter.has_budget_again(task)]

@@ -96,7 +96,7 @@ def bar(share: float, width: int) -> str:
 
 
 def joined(parts: Sequence[SpanLine], between: str = "  ") -> SpanLine:
-    """Lines behind each other."""
+    """One line out of several, with a text between them."""
     found: list[Span] = []
     for number, part in enumerate(part for part in parts if part):
         if number:

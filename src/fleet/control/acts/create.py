@@ -29,7 +29,7 @@ _BREAKS = ("Cc", "Zl", "Zp")
 
 
 def create(fleet: Control, wish: CreateWish, *, env: Mapping[str, str] = os.environ) -> Task:
-    """Put a new task into the queue. Raises BadInput, and then there is none."""
+    """Put a new task into the queue. Raises BadInput; no task is made then."""
     if any(category(letter) in _BREAKS for letter in wish.title):
         raise BadInput("a title is one line without control characters", hint="Write it anew.")
     strange = sorted(set(wish.flags) - set(FLAGS))

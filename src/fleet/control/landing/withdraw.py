@@ -23,7 +23,8 @@ from fleet.landing.waiting_work import survey, target_key, tasks_of
 def withdraw(fleet: Control, task_id: str, *, afresh: bool = False) -> None:
     """Keep work from landing unchanged, and count tries anew. Raises Refused if the work lands now.
 
-    What was in its way stays on record, so that its agent is told; `afresh`: nothing of it does.
+    What was in the work's way stays on record, so that its agent is told; `afresh`: the record is
+    forgotten.
     """
     landing = landing_json.read(fleet.home, task_id)
     if landing is None or landing.state == "landed" or (landing.state == "back" and not afresh):

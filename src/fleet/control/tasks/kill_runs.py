@@ -242,7 +242,7 @@ def _wait(targets: Iterable[_Target]) -> None:
     }
     for fd in fds:
         poller.register(fd, select.POLLIN)
-    if not fds:  # only such are left as were killed, or nothing here tells when they end
+    if not fds:  # all that are left were killed, or this system has no pidfd
         time.sleep(_PAUSE / 4)
     end = time.monotonic() + _PAUSE
     try:

@@ -135,7 +135,7 @@ def _own_reason(fleet: Control, task: Task, at: Conditions, coder: str, cwd: str
         return Waiting(reason="it is being compared", way_on=WayOn(verb="pick", line=line))
     if task.issue_type == "epic" or task.issue_type in NOT_WORK:
         return Waiting(reason=f"{_an(task.issue_type)} is not run: its tasks are")
-    if not fleet.is_shared and untrusted(fleet.home, task):  # there hosts decline it
+    if not fleet.is_shared and untrusted(fleet.home, task):  # on a shared queue hosts decline it
         text = waits_text(task.id).partition(":")[0]
         return Waiting(reason=text, way_on=_line(f"fleet trust {task.id}"), person=True)
     if coder in at.strange_coders:

@@ -61,7 +61,7 @@ class RunFollower:
     ) -> None:
         self._state, self._selector, self._watchdog = state, selector, watchdog
         #: Called once nothing of a run lives and all that it printed is read, until its stage
-        #: changes. It may raise OSError: then it is called again a little later.
+        #: changes; after an OSError again a little later.
         self._finish = finish
         #: Called with a task whose files cannot be worked with.
         self._give_up = give_up

@@ -100,7 +100,7 @@ def _hear_spending(state: "SupervisorState", heartbeat: Heartbeat) -> None:
 def _update_offer(state: "SupervisorState", heartbeat: Heartbeat, *, ending: bool) -> None:
     config, unreachable = state.config, heartbeat.reach.unreachable
     if set(heartbeat.host.unreachable) - set(unreachable):
-        state.events.append(QueueChanged())  # this host may try what it left to others
+        state.events.append(QueueChanged())  # a repository may answer again
     free = max(0, config.max_concurrent - len(state.assignments))
     heartbeat.update(
         unreachable=unreachable,

@@ -51,7 +51,7 @@ def tallies(queue: SqlQueue, ids: Sequence[str]) -> Mapping[str, Tally]:
 
 
 def tasks_of(queue: SqlQueue, ids: Sequence[str]) -> Mapping[str, Task]:
-    """The tasks that there are of these ids."""
+    """The tasks of these ids; an id without a task is left out."""
     return {row[0]: task_of(row) for row in _for_each(queue, "tasks_of", ids)}
 
 
