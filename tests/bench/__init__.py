@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 # Figures are those of the disk that people have: tests put their files into memory.
 os.environ.setdefault("TMPDIR", tempfile.gettempdir())
+# And those of modules that were compiled before, as an installation has them.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 class Figure(NamedTuple):

@@ -20,6 +20,9 @@ _LONGEST_WAIT = 31 * 86_400.0
 
 _NO_USAGE = Usage()
 
+#: Events of an agent at work: what failed before them is over.
+_WORK = frozenset({"assistant_text", "tool_use", "tool_result", "thinking"})
+
 #: No context holds more tokens.
 _LARGEST_CONTEXT = 10**9
 
@@ -53,7 +56,8 @@ class TokenTotals(Struct, kw_only=True):
         if event.context_tokens is not None and 0 <= event.context_tokens <= _LARGEST_CONTEXT:
             self.context_tokens = event.context_tokens
             self.context_peak = max(self.context_peak, event.context_tokens)
-        self.context_window = event.context_window or self.context_window
+        if event.context_window:
+            self.context_window = event.context_window
         if event.cost_usd is not None and (cost := _sane_cost(event.cost_usd)) is not None:
             # Nought, without tokens, after answers that took some: the CLI was cut off uncounted.
             uncounted = not cost and event.tokens is None and self.usage.total
@@ -117,11 +121,20 @@ class RunTotals(Struct, kw_only=True):
         """Take in one event; None is a line without interest."""
         if event is None:
             return
-        if self._is_forged(event):
-            self.kinds["bad"] += 1
-            return
+        if event.session_id:
+            if self._is_forged(event):
+                self.kinds["bad"] += 1
+                return
+            self.session_id = event.session_id
         self.kinds[event.kind] += 1
-        self._identity(event)
+        if event.version:
+            self.version = event.version
+        if event.model:
+            self.model = event.model
+        if event.key_source:
+            self.key_source = event.key_source
+        if event.offers is not None:
+            self.offers, self.missing = event.offers, event.missing
         # Most lines tell of one thing only.
         if event.calls or event.results or event.denied_calls:
             self.tools.add(event)
@@ -134,21 +147,9 @@ class RunTotals(Struct, kw_only=True):
 
     def _is_forged(self, event: Event) -> bool:
         """An ending of another session, which something below the agent printed into the stream."""
-        if not event.session_id or not self.session_id or event.session_id == self.session_id:
+        if not self.session_id or event.session_id == self.session_id:
             return False
         return bool(event.terminal) or event.kind == "session_ended"
-
-    def _identity(self, event: Event) -> None:
-        if event.session_id:
-            self.session_id = event.session_id
-        if event.version:
-            self.version = event.version
-        if event.model:
-            self.model = event.model
-        if event.key_source:
-            self.key_source = event.key_source
-        if event.offers is not None:
-            self.offers, self.missing = event.offers, event.missing
 
     def _limits(self, event: Event) -> None:
         for claimed in event.limits:
@@ -170,9 +171,10 @@ class RunTotals(Struct, kw_only=True):
             self.tools.open.clear()
         elif event.reason:
             self.reason, self.error = event.reason, event.text
-        elif event.kind in ("assistant_text", "tool_use", "tool_result", "thinking"):
-            self.reason, self.error = "", ""
-            self.text = event.text if event.kind == "assistant_text" else self.text
+        elif event.kind in _WORK:
+            self.reason = self.error = ""
+            if event.kind == "assistant_text":
+                self.text = event.text
 
     def refusal(self, reason: str) -> RateLimit:
         """The limit that a run ran into which was refused for this reason.
