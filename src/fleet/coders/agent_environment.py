@@ -10,7 +10,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from fleet.coders.base import Coder
+from fleet.errors import FleetError
+from fleet.home import AGENT_BIN, Home
 from fleet.schemas import Task
+
+#: Where programs are looked for, if the parent does not say.
+_PATH = "/bin:/usr/bin"
 
 #: What may pass to any agent, and why.
 ALLOWED = (
@@ -51,6 +56,29 @@ GUARDS: Mapping[str, str] = {
     # Notices on usage statistics cost tokens, each time a tool prints them.
     "DO_NOT_TRACK": "1",
 }
+
+
+def run_env(
+    parent: Mapping[str, str],
+    home: Home,
+    coder: Coder,
+    task: Task,
+    login: Mapping[str, str],
+    passes: Sequence[str] = (),
+) -> dict[str, str]:
+    """The environment of a run's agent, which finds fleet's own programs first; `login` holds the
+    variables of the account's login, and `passes` names those that the operator lets through. May
+    raise FleetError.
+    """
+    extra = {**login, "PATH": f"{home.path / AGENT_BIN}:{parent.get('PATH', _PATH)}"}
+    # A CLI that finds two logins takes either: it gets only the one that fleet chose.
+    left_out = coder.credentials if login else ()
+    given = {name: value for name, value in parent.items() if name not in left_out}
+    try:
+        return agent_env(given, coder, task, home.task(task.id), extra, passes)
+    except Exception as error:
+        # A coder may be foreign code.
+        raise FleetError(f"coder {coder.name}: {type(error).__name__}: {error}") from error
 
 
 def agent_env(

@@ -5,7 +5,7 @@ ledger whichever of the two ends it.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Self
@@ -13,7 +13,7 @@ from typing import Self
 from msgspec import Struct, structs
 
 from fleet import coders
-from fleet.coders.agent_environment import agent_env, secret_values
+from fleet.coders.agent_environment import run_env, secret_values
 from fleet.coders.base import Coder, Options
 from fleet.coders.stream.run_totals import RunTotals
 from fleet.coders.stream.tool_calls import ToolCalls
@@ -21,7 +21,7 @@ from fleet.config import Config
 from fleet.errors import FleetError, InvalidTask
 from fleet.files import seals
 from fleet.files.overwrite import overwrite
-from fleet.home import AGENT_BIN, Home
+from fleet.home import Home
 from fleet.home.task_policy import passed_variables
 from fleet.processes.keeper_client import Ended, NeverStarted, Vanished
 from fleet.runs import agent_claim
@@ -83,7 +83,8 @@ class RunRecord:
             coder = coders.make(
                 spec.coder, spec.model, Options(permissions=config.permissions), home.path
             )
-            env = run_env(home, coder, task, spec.login, passed_variables(config, spec.cwd))
+            passes = passed_variables(config, spec.cwd)
+            env = run_env(own_env(), home, coder, task, spec.login, passes)
         except FleetError as error:
             coder = UnknownCoder(error.message)
         record = cls(task, run, coder, env=env, spec=spec, adopted=True)
@@ -221,31 +222,6 @@ class ExitedRun(Struct, frozen=True, kw_only=True):
         mask = self.record.mask.text
         done, blocked = said.done and mask(said.done), said.blocked and mask(said.blocked)
         return structs.replace(said, done=done, blocked=blocked)
-
-
-def run_env(
-    home: Home,
-    coder: Coder,
-    task: Task,
-    login: Mapping[str, str],
-    passes: Sequence[str] = (),
-) -> dict[str, str]:
-    """The environment of an agent; `login` holds the variables of the account's login, and `passes`
-    names those that the operator lets through. May raise FleetError.
-    """
-    programs = home.path / AGENT_BIN
-    extra = {
-        **login,
-        "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
-    }
-    # A CLI that finds two logins takes either: it gets only the one that fleet chose.
-    left_out = coder.credentials if login else ()
-    parent = {name: value for name, value in own_env().items() if name not in left_out}
-    try:
-        return agent_env(parent, coder, task, home.task(task.id), extra, passes)
-    except Exception as error:
-        # A coder may be foreign code.
-        raise FleetError(f"coder {coder.name}: {type(error).__name__}: {error}") from error
 
 
 @cache

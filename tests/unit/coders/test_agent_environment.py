@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fleet.coders import make, names
-from fleet.coders.agent_environment import agent_env, secret_values
+from fleet.coders.agent_environment import agent_env, run_env, secret_values
 from tests.builders import a_task
 
 TASK_DIR = Path("/h/tasks/fleet-abc")
@@ -122,3 +122,13 @@ def test_the_secrets_of_an_agent_are_its_login_its_keys_and_proxy_passwords():
     found = set(secret_values(make("claude"), seen))
     headers = "X-Gateway-Key: 0123456789"
     assert found == {"a", "b", "gateway-0123456789", "pr0xyp4ss", headers}
+
+
+def test_a_key_of_the_supervisors_own_reaches_no_account(home):
+    """Not even one whose secret goes by a name that its coder has not heard of."""
+    own = {"ANTHROPIC_API_KEY": "mine", "HOME": "/"}
+    given = {"GATEWAY_TOKEN": "theirs"}
+    env = run_env(own, home, make("claude"), a_task(), given)
+    assert env["GATEWAY_TOKEN"] == "theirs"
+    assert "ANTHROPIC_API_KEY" not in env
+    assert run_env(own, home, make("claude"), a_task(), {})["ANTHROPIC_API_KEY"]

@@ -19,7 +19,6 @@ from fleet.files import json_record
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Account, Blocked, Event, Failed, Lease, RateLimit, RateLimited
-from fleet.settlement import run_record
 from fleet.settlement.end_run import by_stream
 from fleet.settlement.settle_table import Facts, decide
 from fleet.supervisor.active.active_run import ActiveRun
@@ -262,16 +261,6 @@ def test_an_outcome_that_waits_for_a_moment_of_no_zone_waits_for_none(home):
     live.coder.outcome = lambda *_, **__: RateLimited(limit=limit)
     got = by_stream(live, 0, None)
     assert got == RateLimited(limit=structs.replace(limit, resets_at=None))
-
-
-def test_a_key_of_the_supervisors_own_reaches_no_account(home, monkeypatch):
-    """Not even one whose secret goes by a name that its coder has not heard of."""
-    monkeypatch.setattr(run_record, "own_env", lambda: {"ANTHROPIC_API_KEY": "mine", "HOME": "/"})
-    given = {"GATEWAY_TOKEN": "theirs"}
-    env = run_record.run_env(home, ClaudeCoder("sonnet"), TASK, given)
-    assert env["GATEWAY_TOKEN"] == "theirs"
-    assert "ANTHROPIC_API_KEY" not in env
-    assert run_record.run_env(home, ClaudeCoder("sonnet"), TASK, {})["ANTHROPIC_API_KEY"]
 
 
 def test_a_coder_that_goes_while_its_run_lives_ends_no_other_run(home, assigner):

@@ -12,6 +12,7 @@ from fleet.accounts.candidates import Place, place_of
 from fleet.accounts.candidates import find as find_account
 from fleet.accounts.choose_account import Seat
 from fleet.accounts.move_session import move, moving
+from fleet.coders.agent_environment import run_env
 from fleet.coders.base import Coder, Options, ToolServer
 from fleet.errors import BadInput, FleetError, InvalidTask, NotHere
 from fleet.files.atomic_write import write_atomically
@@ -34,7 +35,7 @@ from fleet.runs.run_directory import (
 from fleet.runs.run_id import RunId
 from fleet.schemas import Finished, Lease, NeedsHuman, Task, Usage
 from fleet.settlement import resume_policy
-from fleet.settlement.run_record import own_env, run_env
+from fleet.settlement.run_record import own_env
 from fleet.spool.agent_mcp.tool_server import ASK_SLACK
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.assignments import Assignment, Ready
@@ -108,7 +109,7 @@ def make_ready(
     coder = coders.make(seat.coder, seat.model, options, home.path)
     given = state.accounts.variables(seat.account)
     passes = passed_variables(state.config, place.cwd)
-    env = run_env(home, coder, task, given, passes)
+    env = run_env(own_env(), home, coder, task, given, passes)
     session = resume_policy.session_to_carry_on(
         last, coder, goes_on=reviewed or back, answered=bool(answer)
     )
@@ -192,7 +193,7 @@ def moved(home: Home, ready: Ready, workspace: Workspace) -> Ready:
     if workspace.cwd == ready.task.cwd:
         return structs.replace(ready, base=workspace.base)
     task = structs.replace(ready.task, cwd=workspace.cwd)
-    env = run_env(home, ready.coder, task, ready.given, ready.passes)
+    env = run_env(own_env(), home, ready.coder, task, ready.given, ready.passes)
     return structs.replace(ready, task=task, env=env, base=workspace.base)
 
 
