@@ -19,19 +19,19 @@ from fleet.runs.run_directory import Run, latest_run
 from fleet.runs.run_id import RunId
 from fleet.schemas import Lost, Stopped
 from fleet.schemas.decision import LEASE_LOST, OURS
-from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.follow_runs import FIRST_PAUSE, RunFollower, finishing, state_now
 from fleet.supervisor.assignments import (
     Active,
+    ActiveRun,
     Assignment,
     Assignments,
     Stopping,
     Unknown,
-    stop_assignment,
 )
 from fleet.supervisor.finish_run import give_up
 from fleet.supervisor.machine.resource_backoff import SHORT
 from fleet.supervisor.state import SupervisorState
+from fleet.supervisor.stop_runs import stop_assignment
 
 #: The longest pause between two looks, in seconds.
 _LONGEST_PAUSE = 1.0

@@ -13,17 +13,78 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from fleet.coders.base import Coder
 from fleet.evidence.inspect_run import Inspection
-from fleet.processes.keeper_client import stop_run
-from fleet.runs import stop_reason
-from fleet.runs.run_directory import Run
+from fleet.runs.progress_json import Progress
+from fleet.runs.run_directory import Run, RunSpec
 from fleet.schemas import Account, Base, Lease, Outcome, Policy, Stopped, Task, Usage
-from fleet.settlement.run_record import ExitedRun
-from fleet.supervisor.active.active_run import ActiveRun
+from fleet.settlement.run_record import NO_SPEC, ExitedRun, RunRecord
+from fleet.watchdog.stall_rules import FINE, StallState
+
+if TYPE_CHECKING:
+    from fleet.processes.keeper_client import Keeper
+
+
+class Health(Struct):
+    """What the watchdog found last, for people."""
+
+    stall: StallState = FINE
+    #: When the limit ends that the agent waits for; None: it waits for none.
+    waits_until: datetime | None = None
+    near_limits: tuple[str, ...] = ()
+
+
+class RunMemory(Struct):
+    """What the supervisor remembers of a run from one look to the next."""
+
+    #: When the agent was told to end its turn, as no person had answered its question; on the
+    #: monotonic clock. None: it was not told.
+    parked_at: float | None = None
+    #: The model has answered, so the account works.
+    answered: bool = False
+    #: The stamp of the messages that were noted; 0: none were.
+    messages_stamp: int = 0
+    published: Progress | None = None
+
+
+class ActiveRun(RunRecord):
+    """A run between start and settlement."""
+
+    def __init__(
+        self,
+        task: Task,
+        run: Run,
+        coder: Coder,
+        *,
+        env: Mapping[str, str],
+        spec: RunSpec = NO_SPEC,
+        adopted: bool = False,
+    ) -> None:
+        super().__init__(task, run, coder, env=env, spec=spec, adopted=adopted)
+        #: None where no process could be started.
+        self.keeper: Keeper | None = None
+        self.health = Health()
+        self.memory = RunMemory()
+
+    def printed(self) -> int:
+        """Bytes on stdout and stderr."""
+        return sum(_size(path) for path in (self.run.stdout, self.run.stderr))
+
+    @property
+    def context_window(self) -> int:
+        """Tokens that the agent's context holds, by the stream, or else by the coder."""
+        return self.totals.tokens.context_window or self.coder.context_limit
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
 
 
 class Ready(Struct, frozen=True, kw_only=True):
@@ -178,37 +239,6 @@ class Assignment(Struct, eq=False):
                 return type(reason).__name__
             case _:
                 return ""
-
-
-def stop_assignment(assignment: Assignment, reason: Outcome, *, now: bool = False) -> bool:
-    """End the task's run, or keep the run from beginning. False: there is nothing to end.
-
-    The first reason stands; a later call with `now` gives a run that is stopping no more time.
-    """
-    match assignment.stage:
-        case Preparing(stop_reason=known, abandon=abandon) as stage:
-            if known is None and isinstance(reason, Stopped):
-                assignment.stage = structs.replace(stage, stop_reason=reason)
-            abandon.set()
-        case Active(run):
-            cut_off = run.tools.at_work
-            assignment.stage = Stopping(run, reason, cut_off)
-            stop_run(run.run, reason, keeper=run.keeper and run.keeper.who, now=now)
-        case Stopping(run, known):
-            if now:
-                stop_run(run.run, known, keeper=run.keeper and run.keeper.who, now=True)
-        case Finishing(run, ended) | Inspecting(run, ended) as stage:
-            if ended.stop_reason is None:
-                stop_reason.record(run.run, reason)
-                ended = structs.replace(ended, stop_reason=reason)
-                assignment.stage = structs.replace(stage, ended=ended)
-            if isinstance(stage, Inspecting):
-                stage.abandon.set()
-        case Sending(abandon=abandon):
-            abandon.set()
-        case _:
-            return False
-    return True
 
 
 def lease_of(task: Task) -> Lease:

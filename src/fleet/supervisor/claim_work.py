@@ -1,21 +1,36 @@
-"""Asks the queue for as many tasks as there are free slots, when there may be some."""
+"""Asks the queue for as many tasks as there are free slots, when there may be some, and wakes tasks
+that were put off and can run now: a budget was raised, an account was added or opened, a chain was
+set, the clock was set, or a run ended.
+"""
 
 import heapq
 import time
+from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
+from fleet import coders
+from fleet.accounts.candidates import Place, place_of
+from fleet.accounts.choose_account import Go, Wait
+from fleet.coders.trusted_files import Untrusted
+from fleet.errors import FleetError, NotFound, Refused
 from fleet.home.status_file import paused
-from fleet.schemas import Lease, Task
-from fleet.supervisor.capacity import waits_for_person
+from fleet.home.trusted_commands import untrusted
+from fleet.queue.protocol import Filter, Queue
+from fleet.runs.outcome_history import was_put_off
+from fleet.schemas import Lease, Offer, Task
 from fleet.supervisor.machine.disk_reserve import room
+from fleet.supervisor.queue_io.keep_leases import awake
 from fleet.supervisor.state import SupervisorState
 
 #: A task may become ready without an event: the queue is asked again this often anyway. Each
 #: question to beads starts a program, and there only a task that a person had put off becomes
 #: ready unheard.
-ASK_AGAIN, ASK_BEADS_AGAIN = 5.0, 60.0
+_ASK_AGAIN, _ASK_BEADS_AGAIN = 5.0, 60.0
 #: How long a host with few free slots lets other hosts ask first.
-GIVE_WAY = 0.05
+_GIVE_WAY = 0.05
+#: So many waiting tasks are looked at when an account has room: the most urgent come first.
+_LOOK_AT = 100
 
 
 class Claimer:
@@ -29,6 +44,8 @@ class Claimer:
         self._ask_at = 0.0
         #: When tasks that were put off may be claimed again.
         self._due: list[datetime] = []
+        #: A claim is under way, or must wait until the leases of an earlier supervisor are known.
+        self.claiming = False
         #: Nothing is left that would become ready by itself. Only known with `until_idle`.
         self.idle = False
         #: What is left waits for a person. Only meant while idle.
@@ -76,7 +93,7 @@ class Claimer:
             heapq.heappop(self._due)
             self.want()
         free = state.config.max_concurrent - len(state.assignments)
-        if free <= 0 or time.monotonic() < self._ask_at or state.queue.claiming:
+        if free <= 0 or time.monotonic() < self._ask_at or self.claiming:
             return
         if state.backoff.active:
             return
@@ -99,9 +116,27 @@ class Claimer:
         if heartbeat.is_shared and self._gives_way(free):
             return
         beads = state.config.queue == "beads"
-        self._ask_at = time.monotonic() + (ASK_BEADS_AGAIN if beads else ASK_AGAIN)
+        self._ask_at = time.monotonic() + (_ASK_BEADS_AGAIN if beads else _ASK_AGAIN)
         usual = state.coder or state.config.coder
-        state.queue.claim(free, self._claimed, heartbeat.offer_now(usual))
+        self._ask(free, heartbeat.offer_now(usual))
+
+    def _ask(self, count: int, offer: Offer | None) -> None:
+        """Have the queue asked; the answer is the leases, and until when they are held for
+        certain.
+        """
+        self.claiming = True
+        owner, ttl = self._state.queue.owner, self._state.queue.terms.length
+        heartbeat = self._state.heartbeat
+
+        def ask(queue: Queue) -> tuple[float, list[Lease]]:
+            # Counted from the call, and not from when the call was due: a call that fails is made
+            # again later.
+            until = awake() + ttl.total_seconds()
+            if not heartbeat.knows(queue):
+                return until, []
+            return until, queue.claim(owner, count=count, ttl=ttl, offer=offer)
+
+        self._state.queue.call(ask, self._claimed)
 
     def _gives_way(self, free: int) -> bool:
         """An almost full host asks a little later than the others, once for each claim."""
@@ -110,10 +145,12 @@ class Claimer:
             self._gave_way = False
             return False
         self._gave_way = True
-        self._ask_at = time.monotonic() + GIVE_WAY
+        self._ask_at = time.monotonic() + _GIVE_WAY
         return True
 
-    def _claimed(self, held_until: float, leases: list[Lease]) -> None:
+    def _claimed(self, answer: tuple[float, list[Lease]]) -> None:
+        self.claiming = False
+        held_until, leases = answer
         heartbeat = self._state.heartbeat
         for lease in leases:
             self._state.assignments.take(lease, held_until)
@@ -121,16 +158,16 @@ class Claimer:
             self._worked_at = time.monotonic()
             self.want()
         elif self._is_quiet() and heartbeat.may_claim and not heartbeat.misses_code:
-            self._state.queue.waiting_tasks(self._note_idle)
+            self._waiting_tasks(self._note_idle)
 
     def _is_quiet(self) -> bool:
         """The supervisor is to end when idle, and has nothing in hand."""
-        in_hand = len(self._state.assignments) > 0 or self._state.queue.thread.busy
+        in_hand = len(self._state.assignments) > 0 or self._state.queue.busy
         return self._until_idle and not in_hand
 
     def _note_idle(self, waiting: list[Task]) -> None:
         """Idle: each task that waits for a moment waits for a person too."""
-        reasons = [why for task in waiting if (why := waits_for_person(self._state, task))]
+        reasons = [why for task in waiting if (why := _waits_for_person(self._state, task))]
         self.idle = len(reasons) == len(waiting)
         self.waits_for_person = bool(reasons)
         if reasons and self.idle:
@@ -140,3 +177,102 @@ class Claimer:
             if text != self._idle_text:
                 self._state.log.say("idle", text)
             self._idle_text = text
+
+    # Tasks that were put off.
+
+    def wake_next(self) -> None:
+        """A run ended on an account at `max_concurrent`: wake the first task that could use the
+        account.
+        """
+        state = self._state
+
+        def first(tasks: list[Task]) -> None:
+            could = (task for task in tasks[:_LOOK_AT] if _has_account_again(state, task))
+            task = next(could, None)
+            if task is None:
+                state.accounts.full_accounts.clear()
+            else:
+                wake(state, [task], lambda _: self.want())
+
+        self._waiting_tasks(first)
+
+    def wake_all(self) -> None:
+        """Wake all tasks that were put off and have a budget or an account again. A task too many
+        does no harm: its start asks for the same room again.
+        """
+        state = self._state
+
+        def each(tasks: list[Task]) -> None:
+            paid = [task for task in tasks if state.meter.has_budget_again(task)]
+            left = [task for task in tasks if task not in paid]
+            seated = [task for task in left if _has_account_again(state, task)]
+            for woken, what in ((paid, "budget"), (seated, "account")):
+                if woken:
+                    wake(state, woken, partial(self._woken, what))
+
+        self._waiting_tasks(each)
+
+    def _waiting_tasks(self, then: Callable[[list[Task]], None]) -> None:
+        """Open tasks that wait for a moment to come."""
+        want = Filter(statuses=("open",))
+        self._state.queue.find(want, lambda tasks: then([t for t in tasks if t.not_before]))
+
+    def _woken(self, what: str, count: int) -> None:
+        some, wait = ("1 task", "waits") if count == 1 else (f"{count} tasks", "wait")
+        put_off = f"{'was' if count == 1 else 'were'} put off"
+        words = f"waited for a budget {wait} no more" if what == "budget" else f"{put_off} can run"
+        self._state.log.say(f"{what}_room", f"{some} that {words}")
+        self.want()
+
+
+def wake(state: SupervisorState, tasks: list[Task], then: Callable[[int], None]) -> None:
+    """Clear `not_before` of tasks; the answer is of how many."""
+
+    def woken(queue: Queue) -> int:
+        return sum(_reopened(queue, task, state.queue.owner) for task in tasks)
+
+    state.queue.call(woken, then)
+
+
+def _reopened(queue: Queue, task: Task, owner: str) -> bool:
+    try:
+        queue.reopen_task(task, by=owner)
+    except (NotFound, Refused):
+        return False  # the task was claimed meanwhile, or is gone
+    return True
+
+
+def _waits_for_person(state: SupervisorState, task: Task) -> str:
+    """What keeps the task from running, if only a person can change that; empty otherwise."""
+    if untrusted(state.home, task):
+        return "a verify command from elsewhere is not trusted: fleet trust"
+    if state.meter.waits_for_budget(task):
+        return "a budget is spent"
+    place = _place(state, task)
+    if place is None:
+        return ""
+    try:
+        coders.find(place.coder, state.home.path)
+    except Untrusted as error:
+        return error.message
+    except FleetError:
+        return ""
+    found = state.accounts.would_choose(state.config, place, task.id, state.now())
+    return found.why if isinstance(found, Wait) and found.person else ""
+
+
+def _has_account_again(state: SupervisorState, task: Task) -> bool:
+    """The task was put off for want of an account, and an account has room now."""
+    if not was_put_off(state.home.task(task.id), task.not_before) or untrusted(state.home, task):
+        return False
+    place = _place(state, task)
+    if place is None or state.meter.spent(place.cwd) is not None:
+        return False
+    return isinstance(state.accounts.would_choose(state.config, place, task.id, state.now()), Go)
+
+
+def _place(state: SupervisorState, task: Task) -> Place | None:
+    try:
+        return place_of(state.home, state.config, task, coder=state.coder)
+    except FleetError:
+        return None

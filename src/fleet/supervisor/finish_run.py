@@ -11,11 +11,12 @@ from pathlib import Path
 from msgspec import structs
 
 from fleet.accounts.circuit_breaker import Blamed, Note, RunNoted, fault_of, spare_probe
-from fleet.errors import FleetError, InvalidTask
+from fleet.errors import FleetError, InvalidTask, NotFound, Refused
 from fleet.evidence.inspect_run import InspectedRun, Inspection, inspect_run
+from fleet.home.journal import Log
 from fleet.processes import process_identity
 from fleet.processes.keeper_client import Ended
-from fleet.queue.protocol import LeaseLost
+from fleet.queue.protocol import LeaseLost, Queue
 from fleet.runs import closed_by_hand, stop_reason
 from fleet.runs.outcome_history import Ending, believed_ending
 from fleet.runs.run_directory import Run, began_at, latest_run
@@ -43,14 +44,12 @@ from fleet.settlement.end_run import (
 )
 from fleet.settlement.run_record import ExitedRun
 from fleet.settlement.tampering import seal_inspection, tampering
-from fleet.supervisor.active.active_run import ActiveRun
-from fleet.supervisor.active.follow_runs import report_trips
 from fleet.supervisor.active.message_receipts import note_messages, note_undelivered
-from fleet.supervisor.assignments import Assignment, Finishing, Inspecting, Sending
-from fleet.supervisor.capacity import has_other_seat
+from fleet.supervisor.assignments import ActiveRun, Assignment, Finishing, Inspecting, Sending
 from fleet.supervisor.hosts.share_limits import tell_circuit
 from fleet.supervisor.machine.resource_backoff import SHORT
 from fleet.supervisor.queue_io.plan_epics import close_epics, mark_end
+from fleet.supervisor.queue_io.queue_thread import DueSettlement
 from fleet.supervisor.state import (
     AccountFreed,
     QueueChanged,
@@ -88,7 +87,8 @@ def settle(
     def answered(lost: LeaseLost | None) -> None:
         _answered(state, lease, taken[0], task_dir, lost)
 
-    state.queue.settle(lease, decision.settlement, answered, write)
+    due = DueSettlement(lease, decision.settlement, write)
+    state.queue.call(due, answered, owed=True)
 
 
 def counted(assignment: Assignment, ended: tuple[int, Ending] | None) -> Lease:
@@ -201,29 +201,54 @@ def go_on_if_answered(state: SupervisorState, task: Task, task_dir: Path | None)
     ending = believed_ending(run) if run is not None and is_answered(run) else None
     if ending is None or not isinstance(ending.settlement, Blocked):
         return
+    why = ending.settlement.note.strip()
+
+    def reopen(queue: Queue) -> Task | None:
+        try:
+            now = queue.get(task.id)
+            if now.status != "blocked" or not now.notes.strip().endswith(why):
+                return None
+            return queue.reopen_task(now, by=state.queue.owner, note="ANSWERED")
+        except (NotFound, Refused):
+            return None
 
     def reopened(done: Task | None) -> None:
         if done is not None:
             state.log.say("reopened", f"{done.id}: goes on with its answer", task_dir=task_dir)
             state.events.append(QueueChanged())
 
-    state.queue.reopen_blocked(task.id, ending.settlement.note, "ANSWERED", reopened)
+    state.queue.call(reopen, reopened, owed=True)
 
 
 def _undo_close(state: SupervisorState, lease: Lease, task_dir: Path) -> None:
-    """Open a task again that the tracker says is closed and the evidence does not."""
+    """Open a task again that was closed past fleet while the task's run lived under this lease: the
+    tracker says that it is closed, and the evidence does not.
+    """
     run = latest_run(task_dir)
     began = began_at(run) if run is not None else None
     if began is None:
         return
+
+    def reopen(queue: Queue) -> Task | None:
+        try:
+            task = queue.get(lease.task.id)
+            if task.status != "closed" or task.fence != lease.fence:
+                return None
+            if closed_by_hand.noted(task_dir, began):
+                return None
+            # Once: an agent that closes the task again would go on for ever.
+            again = _PAST_FLEET in task.notes
+            by = state.queue.owner
+            return queue.reopen_task(task, by=by, note=_PAST_FLEET, blocked=again)
+        except (NotFound, Refused):
+            return None
 
     def reopened(task: Task | None) -> None:
         if task is not None:
             text = f"{task.id}: opened again ({task.status}): {_PAST_FLEET}"
             state.log.say("reopened", text, task_dir=task_dir, task=task.id)
 
-    by_hand = partial(closed_by_hand.noted, task_dir, began)
-    state.queue.undo_close(lease, _PAST_FLEET, by_hand, reopened)
+    state.queue.call(reopen, reopened, owed=True)
 
 
 def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> None:
@@ -260,8 +285,8 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
         outcome = outcome_of(ended, claim, abandoned=True)
     now, jitter = state.now(), random.random()  # noqa: S311 - not a secret
     # Whether there is another seat is asked only where it matters.
-    elsewhere = isinstance(outcome, RateLimited | Failed) and has_other_seat(
-        state, assignment.lease.task, run.account
+    elsewhere = isinstance(outcome, RateLimited | Failed) and state.accounts.has_other_seat(
+        state.config, assignment.lease.task, run.account, coder=state.coder
     )
     end = end_of(
         ended, claim, outcome, findings, state.config, now,
@@ -345,6 +370,15 @@ def _settle_run(
     send_and_settle(state, assignment, ending, run.run, evidence)
     note_undelivered(run, state.log, now)
     report_trips(state.log, run)
+
+
+def report_trips(log: Log, run: ActiveRun) -> None:
+    """Log the destructive commands that the tripwire met since the last report."""
+    for trip, refusing in run.stream.tripwire.unreported:
+        word = "refuses" if refusing else "met"
+        text = f"{run.task_id}: tripwire {word} `{trip.command}`: it {trip.what}"
+        log.say("tripwire", text, task_dir=run.run.task_dir, rule=trip.rule)
+    run.stream.tripwire.unreported.clear()
 
 
 def _blame(

@@ -20,28 +20,29 @@ from fleet.home.status_file import SupervisorStatus, paused, write_status
 from fleet.processes.not_dumpable import refuse_dumps
 from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue import open_queue
+from fleet.queue.protocol import Filter
 from fleet.schemas import Stopped, Task
 from fleet.schemas.decision import SHUTDOWN
 from fleet.schemas.hosts.lease_terms import ALONE, shared_terms
+from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.active.side_processes import side_processes
-from fleet.supervisor.adopt_runs import stop_orphans
+from fleet.supervisor.adopt_runs import look_again, next_look, stop_orphans
 from fleet.supervisor.assignments import lease_of
-from fleet.supervisor.capacity import wake_all, wake_next
-from fleet.supervisor.claim_work import ASK_AGAIN, Claimer
+from fleet.supervisor.claim_work import Claimer
 from fleet.supervisor.cleanup import Cleanup
-from fleet.supervisor.dispatcher import Dispatcher
 from fleet.supervisor.finish_run import go_on_if_answered
 from fleet.supervisor.hosts.take_part import keep_part, make_heartbeat, take_part
 from fleet.supervisor.lander import Lander
 from fleet.supervisor.machine import disk_reserve
 from fleet.supervisor.machine.open_files import allow_files
 from fleet.supervisor.queue_io.fire_schedules import ScheduleClock
-from fleet.supervisor.queue_io.keep_leases import LeaseKeeper
+from fleet.supervisor.queue_io.keep_leases import LeaseKeeper, awake
+from fleet.supervisor.queue_io.obey_requests import RequestObeyer
 from fleet.supervisor.queue_io.plan_epics import close_left_epics
 from fleet.supervisor.queue_io.queue_backups import QueueBackups
-from fleet.supervisor.queue_io.queue_requests import QueueRequests, awake
 from fleet.supervisor.queue_io.queue_thread import QueueThread
 from fleet.supervisor.shutdown import PATIENCE, Shutdown
+from fleet.supervisor.start.start_run import RunStarter
 from fleet.supervisor.state import (
     AccountFreed,
     Happening,
@@ -50,23 +51,23 @@ from fleet.supervisor.state import (
     SupervisorState,
     TaskSettled,
 )
+from fleet.supervisor.stop_runs import stop_all
 from fleet.supervisor.worker_pool import WorkerPool
 from fleet.watchdog.stall_rules import Patience
 
-#: How often at most the directories of other tasks are read from the queue, and of how many.
-OTHER_TASKS_EVERY, OTHER_TASKS = 60.0, 500
+#: Of so many blocked tasks it is looked whether their question was answered meanwhile.
+ANSWERED = Filter(statuses=("blocked",), limit=500)
 #: How often settings are read, runs are checked and progress is published.
 TICK = 1.0
 
 
-class Timers(Struct):
-    """When the loop does what no event announces, on the monotonic clock."""
+class LoopMemory(Struct):
+    """What the loop remembers from one turn to the next."""
 
+    config_stamp: tuple[int, int, int]
+    #: When the next tick is due, on the monotonic clock.
     tick: float = 0.0
-    #: Leases are compared with the queue after a change of the queue, and not more often than this.
-    compare_leases: float = 0.0
-    leases_compared: float = 0.0
-    read_other_tasks: float = 0.0
+    published: SupervisorStatus | None = None
 
 
 class SupervisorEnd(Struct, frozen=True, kw_only=True):
@@ -100,9 +101,11 @@ class Supervisor:
         self.backups = QueueBackups(home.path, config.queue, pool, log, utc)
         opening = partial(open_queue, home.path, config)
         finishing = partial(opening, later=True)
-        thread = QueueThread(opening, log.say, self.backups.rescue)
-        terms = shared_terms(config.lease_s) if config.shares_queue else ALONE
-        queue = QueueRequests(thread, owner_file.read_or_make(home), terms)
+        queue = QueueThread(
+            opening, log.say, self.backups.rescue,
+            owner=owner_file.read_or_make(home),
+            terms=shared_terms(config.lease_s) if config.shares_queue else ALONE,
+        )  # fmt: skip
         heartbeat = make_heartbeat(home, config, log.say)
         self.state = SupervisorState(
             home, config, queue=queue, log=log, now=heartbeat.now,
@@ -110,7 +113,9 @@ class Supervisor:
         )  # fmt: skip
         if config.shares_queue:
             self.state.share(finishing)
-        self.dispatcher = Dispatcher(self.state, self.selector, patience)
+        self.follower = RunFollower(self.state, self.selector, patience)
+        self.starter = RunStarter(self.state, self.follower)
+        self.obeyer = RequestObeyer(self.state)
         self.leases = LeaseKeeper(home, self.state.assignments, self.queue, log)
         self.claimer = Claimer(self.state, until_idle=until_idle, max_idle=max_idle)
         self.cleanup = Cleanup(self.state)
@@ -118,13 +123,11 @@ class Supervisor:
         self.schedules = ScheduleClock(self.state)
         self.beside = side_processes(self.state)
         self.shutdown = Shutdown()
-        self._timers = Timers()
-        self._config_stamp = stamp_of(home.config)
-        self._published: SupervisorStatus | None = None
+        self._memory = LoopMemory(stamp_of(home.config))
         self._blocked: set[str] = set()
 
     @property
-    def queue(self) -> QueueRequests:
+    def queue(self) -> QueueThread:
         return self.state.queue
 
     @property
@@ -160,15 +163,17 @@ class Supervisor:
         for key, _ in self.selector.select(self._idle_seconds()):
             key.data()
         self.obey_signals()
-        self.dispatcher.follow()
+        self.follower.read()
+        self.follower.see_to_ends()
+        look_again(self.state, self.follower)
         if not self.shutdown.restart:  # a claimed task is left to the next supervisor
-            if self.dispatcher.has_claims:  # settings made before a task was are its settings
+            if self.starter.has_claims:  # settings made before a task was are its settings
                 self.reload()
-            self.dispatcher.start_claimed()
-        if time.monotonic() >= self._timers.tick:
-            self._timers.tick = time.monotonic() + TICK
+            self.starter.start_claimed()
+        if time.monotonic() >= self._memory.tick:
+            self._memory.tick = time.monotonic() + TICK
             self.reload()
-            self.dispatcher.watch(time.monotonic(), awake())
+            self.follower.watch(time.monotonic(), awake())
             if not self.shutdown.requested:
                 for process in self.beside:
                     process.when_due()
@@ -178,7 +183,7 @@ class Supervisor:
                 self.state.travel.tell_later(self.state.inspections, self.state.heartbeat.name)
             if self.state.heartbeat.server_went_back():
                 self.leases.compare()
-                self.queue.leased(self.adopt_tasks)  # what was settled since is settled again
+                self.leases.leased(self.adopt_tasks)  # what was settled since is settled again
         while self.state.events:
             self.handle(self.state.events.popleft())
         if not self.shutdown.requested:
@@ -187,8 +192,9 @@ class Supervisor:
             self.lander.when_due()
             self.schedules.when_due()
             self.claimer.claim()
-        self.queue.thread.retry()
-        self.compare_leases()
+        self.queue.retry()
+        if self.leases.compare_when_due():
+            self.starter.read_other_tasks()
         self.leases.keep()
 
     def handle(self, event: Happening) -> None:
@@ -199,9 +205,8 @@ class Supervisor:
                 self.lander.want()
                 self.schedules.want()
                 self.claimer.idle = False
-                due = self._timers.leases_compared + ASK_AGAIN
-                self._timers.compare_leases = min(self._timers.compare_leases, due)
-                self.queue.requests(self.dispatcher.is_for_us, self.dispatcher.obey)
+                self.leases.want_compare()
+                self.obeyer.look()
                 self.state.heartbeat.look()
                 if self.state.travel is not None:
                     self.state.travel.live.look()
@@ -225,10 +230,10 @@ class Supervisor:
                 if closed and not self.shutdown.stops:
                     self.cleanup.after_run(task_id, closed=True)
             case AccountFreed():
-                wake_next(self.state, self.claimer.want)
+                self.claimer.wake_next()
 
     def is_over(self) -> bool:
-        shutdown, thread = self.shutdown, self.queue.thread
+        shutdown, thread = self.shutdown, self.queue
         if shutdown.stops > 2:
             return True
         if shutdown.restart or shutdown.stops > 1 or (shutdown.stops and thread.problem):
@@ -250,30 +255,25 @@ class Supervisor:
         def each(tasks: list[Task]) -> None:
             stop_orphans(self.state, {task.id for task in tasks})
             self.adopt_tasks(tasks)
-            self.queue.claiming = False
+            self.claimer.claiming = False
             close_left_epics(self.state)
-            self.queue.blocked(OTHER_TASKS, self.go_on_with_answered)
-            wake_all(self.state, self.claimer.want)
+            self.queue.find(ANSWERED, self.go_on_with_answered)
+            self.claimer.wake_all()
 
-        self.queue.claiming = True  # nothing is claimed before it is known what this home holds
-        self.read_other_tasks()
-        self.queue.leased(each)
+        self.claimer.claiming = True  # nothing is claimed before it is known what this home holds
+        self.starter.read_other_tasks()
+        self.leases.leased(each)
 
     def adopt_tasks(self, tasks: list[Task]) -> None:
         """Go on with tasks that the queue says this home holds, and that are not in hand."""
         for task in tasks:
             if self.state.assignments.get(task.id) is None:
-                self.dispatcher.adopt(lease_of(task))
+                self.starter.adopt(lease_of(task))
 
     def go_on_with_answered(self, tasks: list[Task]) -> None:
         """Go on with tasks whose answer came as an earlier supervisor was killed."""
         for task in tasks:
             go_on_if_answered(self.state, task, self.state.home.task(task.id))
-
-    def read_other_tasks(self) -> None:
-        """Learn where other tasks have their directories: a run has no business there."""
-        self._timers.read_other_tasks = time.monotonic() + OTHER_TASKS_EVERY
-        self.queue.places(OTHER_TASKS, self.dispatcher.starter.learn_other_tasks)
 
     # What people and other processes want.
 
@@ -284,24 +284,14 @@ class Supervisor:
             word = "killing the agents" if now else "stopping the agents"
             self.log.say("stopping", f"{word} ({number.name})")
             self.lander.stop()
-            self.dispatcher.stop_all(Stopped(by=SHUTDOWN), now=now)
-
-    def compare_leases(self) -> None:
-        """After a change of the queue: stop runs whose task was closed or taken from outside."""
-        now = time.monotonic()
-        if now < self._timers.compare_leases:
-            return
-        self._timers.compare_leases, self._timers.leases_compared = float("inf"), now
-        self.leases.compare()
-        if now >= self._timers.read_other_tasks:
-            self.read_other_tasks()
+            stop_all(self.state, Stopped(by=SHUTDOWN), now=now)
 
     def reload(self) -> None:
         """Apply the present runtime.toml; a broken one changes nothing and is reported once."""
         stamp = stamp_of(self.state.home.config)
-        if stamp == self._config_stamp:
+        if stamp == self._memory.config_stamp:
             return
-        self._config_stamp = stamp
+        self._memory.config_stamp = stamp
         try:
             fresh = configuration.load(self.state.home.config)
         except ConfigError as error:
@@ -312,31 +302,33 @@ class Supervisor:
             self.log.say("config", "another queue takes effect after: fleet restart")
         self.state.apply(structs.replace(fresh, queue=queue))
         self.claimer.want()
-        wake_all(self.state, self.claimer.want)
+        self.claimer.wake_all()
         self.log.say("config", "settings applied")
 
     def publish(self) -> None:
         """Write what `fleet status` and `fleet tasks` show."""
-        self.dispatcher.publish()
+        self.follower.publish()
         keep_part(self.state, ending=self.shutdown.requested)
         status = SupervisorStatus(
             runs=len(self.state.assignments),
             slots=self.state.config.max_concurrent,
-            queue_problem=self.queue.thread.problem,
+            queue_problem=self.queue.problem,
             shortage=self.state.backoff.why,
             budgets=self.state.meter.statuses,
             on_account=self.state.assignments.tasks_by_account(),
             lost_log_lines=self.log.lost,
         )
-        if status != self._published and write_status(self.state.home, status):
-            self._published = status
+        if status != self._memory.published and write_status(self.state.home, status):
+            self._memory.published = status
 
     def _idle_seconds(self) -> float:
         """How long there is nothing to do unless something happens."""
         moments = (
-            self._timers.tick,
-            self.queue.thread.next_moment,
-            self.dispatcher.next_moment,
+            self._memory.tick,
+            self.queue.next_moment,
+            self.follower.next_moment,
+            next_look(self.state.assignments),
+            self.starter.next_moment,
             self.claimer.next_moment,
             self.lander.next_moment,
         )
@@ -347,11 +339,10 @@ class Supervisor:
         disk_reserve.set_aside(self.state.home)
         seals.begin(self.state.home.path)
         self.shutdown.listen(self.selector)
-        thread = self.queue.thread
-        for source in (thread, self.state.pool, self.state.inspections):
+        for source in (self.queue, self.state.pool, self.state.inspections):
             self.selector.register(source, selectors.EVENT_READ, source.deliver)
-        thread.on_change = partial(self.state.events.append, QueueChanged())
-        thread.start()
+        self.queue.on_change = partial(self.state.events.append, QueueChanged())
+        self.queue.start()
         take_part(self.state)
 
     def _close(self) -> None:
@@ -366,8 +357,8 @@ class Supervisor:
             if self.state.travel is not None and patience:
                 self.state.travel.tell_rest(self.state.heartbeat.name)
             self.state.heartbeat.close(patience)
-        self.queue.thread.close(patience)
-        self.dispatcher.follower.close()
+        self.queue.close(patience)
+        self.follower.close()
         self.selector.close()
 
 

@@ -13,10 +13,10 @@ from fleet.home.journal import Log
 from fleet.settlement.run_record import own_env
 from fleet.supervisor.active.assign_account import AccountAssigner
 from fleet.supervisor.active.budget_meter import BudgetMeter
-from fleet.supervisor.assignments import Assignments
+from fleet.supervisor.assignments import Assignment, Assignments
 from fleet.supervisor.hosts.no_hosts import NoHosts
 from fleet.supervisor.machine.resource_backoff import ResourceBackoff
-from fleet.supervisor.queue_io.queue_requests import QueueRequests
+from fleet.supervisor.queue_io.queue_thread import QueueThread
 from fleet.supervisor.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class SupervisorState:
         home: Home,
         config: Config,
         *,
-        queue: QueueRequests,
+        queue: QueueThread,
         log: Log,
         now: Callable[[], datetime],
         coder: str | None = None,
@@ -110,6 +110,11 @@ class SupervisorState:
         """Other hosts are to know what became of a task."""
         if self.travel is not None:
             self.travel.note_later(task_id)
+
+    def keep_words(self, assignment: Assignment) -> None:
+        """Have the other hosts know what people said to the task's agent, if there are any."""
+        if self.travel is not None:
+            self.travel.keep_words(assignment.lease, self.queue)
 
     def apply(self, config: Config) -> None:
         """Go by these settings from now on."""

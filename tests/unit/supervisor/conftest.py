@@ -1,4 +1,4 @@
-"""A dispatcher with a queue that settles at once."""
+"""The parts of a supervisor, with a queue that settles at once."""
 
 import selectors
 
@@ -8,7 +8,8 @@ from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.home.journal import Log
 from fleet.schemas.hosts.lease_terms import ALONE
-from fleet.supervisor.dispatcher import Dispatcher
+from fleet.supervisor.active.follow_runs import RunFollower
+from fleet.supervisor.start.start_run import RunStarter
 from fleet.supervisor.state import SupervisorState
 from tests.builders import NOW, trust_coders
 
@@ -39,8 +40,8 @@ class SettlingQueue:
     def __init__(self):
         self.settled = {}
 
-    def settle(self, lease, settlement, then, evidence):
-        self.settled[lease.task.id] = evidence() or settlement
+    def call(self, do, then, *, owed=False):
+        self.settled[do.lease.task.id] = do.evidence() or do.settlement
         then(None)
 
 
@@ -50,8 +51,8 @@ def queue():
 
 
 @pytest.fixture
-def pool(dispatcher):
-    return dispatcher.state.pool
+def pool(state):
+    return state.pool
 
 
 @pytest.fixture
@@ -61,15 +62,23 @@ def log(home, said):
 
 
 @pytest.fixture
-def dispatcher(home, queue, log):
-    """A dispatcher whose agent is `true`."""
+def state(home, queue, log):
+    """That of a supervisor whose agent is `true`."""
     (home.path / "coders").mkdir()
     (home.path / "coders/none.toml").write_text('argv = ["true"]\nprompt = "stdin"\n')
     trust_coders(home.path)
-    selector = selectors.DefaultSelector()
     config = Config(coder="none", model="none")
-    state = SupervisorState(home, config, queue=queue, log=log, now=lambda: NOW)
-    made = Dispatcher(state, selector)
-    yield made
-    made.follower.close()
-    selector.close()
+    return SupervisorState(home, config, queue=queue, log=log, now=lambda: NOW)
+
+
+@pytest.fixture
+def follower(state):
+    with selectors.DefaultSelector() as selector:
+        follower = RunFollower(state, selector)
+        yield follower
+        follower.close()
+
+
+@pytest.fixture
+def starter(state, follower):
+    return RunStarter(state, follower)

@@ -21,8 +21,8 @@ from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Account, Blocked, Event, Failed, Lease, RateLimit, RateLimited
 from fleet.settlement.end_run import by_stream
 from fleet.settlement.settle_table import Facts, decide
-from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.assign_account import AccountAssigner
+from fleet.supervisor.assignments import ActiveRun
 from tests.builders import HOUR, NOW, a_task, an_ending
 
 FACTS = Facts(

@@ -15,9 +15,9 @@ from fleet.runs import stop_reason
 from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import ContextFull, Stopped
 from fleet.settlement.run_record import ExitedRun
-from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.assignments import (
     Active,
+    ActiveRun,
     Assignments,
     Claimed,
     Finishing,
@@ -25,8 +25,8 @@ from fleet.supervisor.assignments import (
     Preparing,
     Stopping,
     Unknown,
-    stop_assignment,
 )
+from fleet.supervisor.stop_runs import stop_assignment
 from tests.builders import a_lease
 
 ADA, BOB = Stopped(by="ada"), Stopped(by="bob")

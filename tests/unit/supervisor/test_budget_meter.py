@@ -21,9 +21,8 @@ from fleet.schemas import (
     Usage,
 )
 from fleet.spending import budgets
-from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.budget_meter import BudgetMeter
-from fleet.supervisor.assignments import Active, Assignments
+from fleet.supervisor.assignments import Active, ActiveRun, Assignments
 from tests.builders import a_lease, a_run, an_ending
 from tests.unit.supervisor.conftest import ScriptedCoder
 

@@ -18,9 +18,9 @@ class FencedTravel:
         return decision
 
 
-def test_a_run_whose_task_was_claimed_again_is_sent_again(dispatcher, queue, monkeypatch):
+def test_a_run_whose_task_was_claimed_again_is_sent_again(state, queue, monkeypatch):
     """Under the first lease nothing was stored: the task would be closed without its evidence."""
-    state, jobs = dispatcher.state, []
+    jobs = []
     queue.travel = FencedTravel()
     monkeypatch.setattr(state.inspections, "submit", lambda *job: jobs.append(job))
     run = a_run(state.home.task("fleet-1"))

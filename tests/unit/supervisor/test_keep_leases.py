@@ -10,11 +10,10 @@ from fleet.queue.protocol import LeaseLost
 from fleet.schemas import Stopped
 from fleet.schemas.decision import LEASE_LOST
 from fleet.schemas.hosts.lease_terms import ALONE, shared_terms
-from fleet.supervisor import assignments
+from fleet.supervisor import stop_runs
 from fleet.supervisor.assignments import Active, Assignments, Preparing, Unknown
-from fleet.supervisor.queue_io import keep_leases, queue_requests
+from fleet.supervisor.queue_io import keep_leases
 from fleet.supervisor.queue_io.keep_leases import LeaseKeeper
-from fleet.supervisor.queue_io.queue_requests import QueueRequests
 from tests.builders import NOW, a_lease
 
 LEASE = a_lease(fence=7)
@@ -24,14 +23,17 @@ class FakeQueue:
     """Remembers whom to answer."""
 
     def __init__(self, terms):
-        self.terms = terms
+        self.terms, self.owner = terms, "home1"
         self.renewals = []
+        self.asked = []
         self.held = []
 
-    def renew(self, lease, then):
+    def call(self, do, then):
         self.renewals.append(then)
+        self.asked.append(do)
 
-    def leased(self, then):
+    def find(self, want, then):
+        assert want.leased_by == self.owner
         then(self.held)
 
 
@@ -69,7 +71,7 @@ def test_on_a_shared_queue_a_run_is_stopped_before_its_lease_ends(
     """Its agent has the grace that it began with, whatever the settings say since, and is dead
     before another host begins the task.
     """
-    monkeypatch.setattr(assignments, "stop_run", lambda *_, **__: True)
+    monkeypatch.setattr(stop_runs, "stop_run", lambda *_, **__: True)
     spec, tools = SimpleNamespace(grace=grace), SimpleNamespace(at_work=())
     run = SimpleNamespace(spec=spec, tools=tools, run=None, keeper=None)
     shared.task.stage = Active(run)
@@ -90,7 +92,7 @@ def test_a_run_of_the_supervisor_before_is_renewed_at_once(shared, clock):
     shared.keeper.keep()
     shared.keeper.keep()
     assert len(shared.queue.renewals) == 2, "that of the other task, and one of this"
-    shared.queue.renewals[1](clock[0], a_lease("fleet-2"))
+    shared.queue.renewals[1]((clock[0], a_lease("fleet-2")))
     assert adopted.held_until == clock[0] + 180
     assert not adopted.renewing
 
@@ -110,24 +112,20 @@ def test_a_renewal_counts_from_when_the_queue_was_asked(shared, clock):
     """The answer may have taken its time; a question that failed counts for nothing."""
     shared.keeper.keep()
     clock[0] += 130
-    shared.queue.renewals[0](1120.0, LEASE)
+    shared.queue.renewals[0]((1120.0, LEASE))
     assert shared.task.held_until == 1120 + 180
     assert not shared.task.renewing
 
 
-def test_a_renewal_that_is_asked_again_counts_from_then(monkeypatch):
+def test_a_renewal_that_is_asked_again_counts_from_then(shared, clock):
     """A queue that did not answer for two minutes, and then did, has renewed the lease by then."""
-    calls, answers, hands = [], [], [1000.0]
-    monkeypatch.setattr(queue_requests, "awake", lambda: hands[0])
-    thread = SimpleNamespace(call=lambda do, then: calls.append((do, then)))
-    requests = QueueRequests(thread, "home1", shared_terms(180))
-    requests.renew(LEASE, lambda *answer: answers.append(answer))
-    ((ask, answered),) = calls
+    shared.keeper.keep()
+    (ask,), (answered,) = shared.queue.asked, shared.queue.renewals
     queue = SimpleNamespace(renew=lambda lease, ttl: lease)
     ask(queue)  # its answer was lost
-    hands[0] += 120
+    clock[0] += 120
     answered(ask(queue))
-    assert answers == [(1120.0, LEASE)]
+    assert shared.task.held_until == 1120 + 180
 
 
 def test_on_a_queue_of_its_own_a_failing_queue_stops_no_run(home, clock):
@@ -152,7 +150,7 @@ def test_a_lease_is_renewed_six_times_before_it_ends(shared, clock):
 def test_a_lost_lease_ends_the_run(shared):
     """Another home took the task."""
     shared.keeper.keep()
-    shared.queue.renewals[0](1000.0, LeaseLost(task_id="fleet-1", why="another holds it"))
+    shared.queue.renewals[0]((1000.0, LeaseLost(task_id="fleet-1", why="another holds it")))
     assert shared.lost
     assert shared.task.stage.abandon.is_set()
 
@@ -162,7 +160,7 @@ def test_the_loss_of_an_older_lease_is_no_loss(shared):
     shared.keeper.keep()
     later = a_lease(fence=8)
     assert shared.assignments.take(later) is shared.task
-    shared.queue.renewals[0](1000.0, LeaseLost(task_id="fleet-1", why="a later claim holds it"))
+    shared.queue.renewals[0]((1000.0, LeaseLost(task_id="fleet-1", why="a later claim holds it")))
     assert not shared.lost
     assert shared.task.lease.fence == 8
 

@@ -12,19 +12,20 @@ from fleet.supervisor.queue_io.plan_epics import (
     close_left_epics,
     mark_end,
 )
-from fleet.supervisor.queue_io.queue_requests import QueueRequests
+from fleet.supervisor.queue_io.queue_thread import QueueThread
 
 
 @pytest.fixture
 def state(home):
     """A supervisor whose queue answers at once."""
     queue = open_embedded(home.path)
-    thread = SimpleNamespace(call=lambda ask, then, **_: then(ask(queue)))
+    thread = QueueThread(lambda: queue, lambda *_: None, owner="me")
+    thread.call = lambda ask, then, **_: then(ask(queue))
     said = []
     yield SimpleNamespace(
         home=home,
         real=queue,
-        queue=QueueRequests(thread, "me"),
+        queue=thread,
         log=SimpleNamespace(say=lambda _, text, **__: said.append(text)),
         said=said,
     )

@@ -17,6 +17,7 @@ from fleet.schemas.decision import SHUTDOWN
 from fleet.supervisor.assignments import Active, Preparing
 from fleet.supervisor.start import start_run
 from fleet.supervisor.start.workspace import Unprepared, order_of, prepare
+from fleet.supervisor.stop_runs import stop_all, stop_task
 from tests.builders import NOW, a_lease
 from tests.conftest import need
 from tests.repos import Repo
@@ -51,8 +52,8 @@ def slow(monkeypatch):
     slow.go_on.set()
 
 
-def stage(dispatcher):
-    return dispatcher.state.assignments.get("fleet-1").stage
+def stage(state):
+    return state.assignments.get("fleet-1").stage
 
 
 def deliver(pool):
@@ -61,43 +62,43 @@ def deliver(pool):
     pool.deliver()
 
 
-def test_a_task_in_a_repository_begins_with_a_record_of_it(dispatcher, pool, repo):
+def test_a_task_in_a_repository_begins_with_a_record_of_it(state, starter, pool, repo):
     """The run knows where the branch stood, and a snapshot is held."""
-    dispatcher.state.assignments.take(a_lease(cwd=str(repo.root)))
-    dispatcher.start_claimed()
-    assert isinstance(stage(dispatcher), Preparing)
+    state.assignments.take(a_lease(cwd=str(repo.root)))
+    starter.start_claimed()
+    assert isinstance(stage(state), Preparing)
     deliver(pool)
-    assert isinstance(stage(dispatcher), Active)
-    base = latest_run(dispatcher.state.home.task("fleet-1")).spec().base
+    assert isinstance(stage(state), Active)
+    base = latest_run(state.home.task("fleet-1")).spec().base
     assert (base.root, base.head) == (str(repo.root), repo.git("rev-parse", "HEAD"))
     assert repo.git("rev-parse", "refs/fleet/fleet-1/1") == base.head
     assert base.snapshot
-    dispatcher.stop("fleet-1", Stopped(by="the test"), now=True)
+    stop_task(state, "fleet-1", Stopped(by="the test"), now=True)
 
 
-def test_a_task_in_no_repository_begins_at_once(dispatcher, tmp_path, slow):
+def test_a_task_in_no_repository_begins_at_once(state, starter, tmp_path, slow):
     """Nothing is done beside the loop, and nothing costs it time."""
-    dispatcher.state.assignments.take(a_lease(cwd=str(tmp_path)))
-    dispatcher.start_claimed()
-    assert isinstance(stage(dispatcher), Active)
+    state.assignments.take(a_lease(cwd=str(tmp_path)))
+    starter.start_claimed()
+    assert isinstance(stage(state), Active)
     assert not slow.began.is_set()
-    dispatcher.stop("fleet-1", Stopped(by="the test"), now=True)
+    stop_task(state, "fleet-1", Stopped(by="the test"), now=True)
 
 
-def test_the_loop_goes_on_while_a_directory_is_prepared(dispatcher, pool, repo, slow):
+def test_the_loop_goes_on_while_a_directory_is_prepared(state, starter, pool, repo, slow):
     """The task counts as work, its lease is kept, and a second claim of it only renews that."""
-    dispatcher.state.assignments.take(a_lease(cwd=str(repo.root)))
-    dispatcher.start_claimed()
+    state.assignments.take(a_lease(cwd=str(repo.root)))
+    starter.start_claimed()
     assert slow.began.wait(10)
-    assert len(dispatcher.state.assignments) == 1
-    assert [held.lease.fence for held in dispatcher.state.assignments] == [1]
-    dispatcher.state.assignments.take(a_lease(cwd=str(repo.root), fence=2))
-    dispatcher.start_claimed()
-    assert [held.lease.fence for held in dispatcher.state.assignments] == [2]
+    assert len(state.assignments) == 1
+    assert [held.lease.fence for held in state.assignments] == [1]
+    state.assignments.take(a_lease(cwd=str(repo.root), fence=2))
+    starter.start_claimed()
+    assert [held.lease.fence for held in state.assignments] == [2]
     slow.go_on.set()
     deliver(pool)
-    assert [held.lease.fence for held in dispatcher.state.assignments] == [2]
-    dispatcher.stop("fleet-1", Stopped(by="the test"), now=True)
+    assert [held.lease.fence for held in state.assignments] == [2]
+    stop_task(state, "fleet-1", Stopped(by="the test"), now=True)
 
 
 @pytest.mark.parametrize(
@@ -107,29 +108,29 @@ def test_the_loop_goes_on_while_a_directory_is_prepared(dispatcher, pool, repo, 
         (SHUTDOWN, Released()),
     ],
 )
-def test_a_stop_meanwhile_is_a_stop(dispatcher, pool, repo, queue, slow, why, expected):
+def test_a_stop_meanwhile_is_a_stop(state, starter, pool, repo, queue, slow, why, expected):
     """It is settled once nothing of the preparation runs any more, and no run begins."""
-    dispatcher.state.assignments.take(a_lease(cwd=str(repo.root)))
-    dispatcher.start_claimed()
+    state.assignments.take(a_lease(cwd=str(repo.root)))
+    starter.start_claimed()
     assert slow.began.wait(10)
-    assert dispatcher.stop("fleet-1", Stopped(by=why), now=False)
+    assert stop_task(state, "fleet-1", Stopped(by=why), now=False)
     assert slow.abandon.is_set()
     assert queue.settled == {}
     slow.go_on.set()
     deliver(pool)
     assert queue.settled == {"fleet-1": expected}
     assert (
-        len(dispatcher.state.assignments),
-        latest_run(dispatcher.state.home.task("fleet-1")),
+        len(state.assignments),
+        latest_run(state.home.task("fleet-1")),
     ) == (0, None)
 
 
-def test_the_end_of_all_gives_it_back(dispatcher, pool, repo, queue, slow):
+def test_the_end_of_all_gives_it_back(state, starter, pool, repo, queue, slow):
     """Also if it was ready before it could be told."""
-    dispatcher.state.assignments.take(a_lease(cwd=str(repo.root)))
-    dispatcher.start_claimed()
+    state.assignments.take(a_lease(cwd=str(repo.root)))
+    starter.start_claimed()
     assert slow.began.wait(10)
-    dispatcher.stop_all(Stopped(by=SHUTDOWN), now=False)
+    stop_all(state, Stopped(by=SHUTDOWN), now=False)
     slow.go_on.set()
     deliver(pool)
     assert queue.settled == {"fleet-1": Released()}
@@ -144,15 +145,15 @@ def test_the_end_of_all_gives_it_back(dispatcher, pool, repo, queue, slow):
     ],
 )
 def test_what_cannot_be_prepared_is_blocked_unless_the_machine_is_to_blame(
-    dispatcher, pool, repo, queue, slow, answer, held
+    state, starter, pool, repo, queue, slow, answer, held
 ):
     """A full disk pauses everything, and the task pays for nothing."""
     slow.answer = Unprepared(answer)
     slow.go_on.set()
-    dispatcher.state.assignments.take(a_lease(cwd=str(repo.root)))
-    dispatcher.start_claimed()
+    state.assignments.take(a_lease(cwd=str(repo.root)))
+    starter.start_claimed()
     deliver(pool)
-    assert dispatcher.state.backoff.active is held
+    assert state.backoff.active is held
     settled = queue.settled["fleet-1"]
     assert isinstance(settled, Released if held else Blocked)
     assert held or str(getattr(answer, "message", "Permission denied")) in settled.note
@@ -163,13 +164,13 @@ def test_what_cannot_be_prepared_is_blocked_unless_the_machine_is_to_blame(
     [FleetError("its set-up failed"), OSError(errno.EACCES, "Permission denied", "worktrees")],
 )
 def test_what_one_host_cannot_prepare_is_left_to_other_hosts(
-    dispatcher, pool, repo, queue, slow, answer
+    state, starter, pool, repo, queue, slow, answer
 ):
     """The fault may be this machine's: the host declines the task, and nothing is blocked."""
     slow.answer = Unprepared(answer)
-    dispatcher.state.assignments.take(a_lease(cwd=str(repo.root)))
-    dispatcher.start_claimed()
-    dispatcher.state.heartbeat = SimpleNamespace(is_shared=True)
+    state.assignments.take(a_lease(cwd=str(repo.root)))
+    starter.start_claimed()
+    state.heartbeat = SimpleNamespace(is_shared=True)
     slow.go_on.set()
     deliver(pool)
     settled = queue.settled["fleet-1"]
@@ -195,7 +196,7 @@ def test_a_preparation_that_is_to_be_left_answers_so(home, repo):
 
 @pytest.mark.parametrize("ends_first", [False, True])
 def test_a_task_waits_for_its_mirror_as_long_as_that_is_fetched(
-    dispatcher, pool, queue, monkeypatch, ends_first
+    state, starter, pool, queue, monkeypatch, ends_first
 ):
     """The end of another task's fetch wakes it; one that ended before it could wait costs nothing
     but a second look.
@@ -216,11 +217,12 @@ def test_a_task_waits_for_its_mirror_as_long_as_that_is_fetched(
     monkeypatch.setattr(start_run, "prepare", prepared)
     put_off = replace(a_lease("fleet-2").task, status="open", not_before=NOW)
     queue.named = lambda ids, then: then([put_off] if ids == ("fleet-2",) else [])
-    queue.wake = lambda tasks, then: woken.extend(task.id for task in tasks)
+    wake = lambda _, tasks, then: woken.extend(task.id for task in tasks)  # noqa: E731
+    monkeypatch.setattr(start_run, "wake", wake)
     for task_id in ("fleet-1", "fleet-2"):
-        dispatcher.state.assignments.take(a_lease(task_id, metadata=settings))
-    while dispatcher.has_claims:
-        dispatcher.start_claimed()
+        state.assignments.take(a_lease(task_id, metadata=settings))
+    while starter.has_claims:
+        starter.start_claimed()
     for event in (fetched, refused) if ends_first else (refused, fetched):
         event.set()
         deliver(pool)

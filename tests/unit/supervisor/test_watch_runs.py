@@ -22,9 +22,8 @@ from fleet.schemas import (
     ToolCall,
     Usage,
 )
-from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.watch_runs import Watchdog
-from fleet.supervisor.assignments import Active, Assignments
+from fleet.supervisor.assignments import Active, ActiveRun, Assignments
 from fleet.watchdog.liveness_sample import Sample
 from fleet.watchdog.stall_rules import Patience
 from tests.builders import NOW, a_lease

@@ -39,11 +39,11 @@ from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.home.journal import Log
 from fleet.runs.outcome_history import Ending
-from fleet.schemas import Account, Failed, RateLimited
+from fleet.schemas import Account, Failed, RateLimited, Task
 from fleet.schemas.budget import BudgetStatus
 from fleet.schemas.shown_text import one_line
 from fleet.spending.budgets import next_day, spent_words
-from fleet.supervisor.active.active_run import ActiveRun
+from fleet.supervisor.assignments import ActiveRun
 
 #: How much of a CLI's own words is kept of a refusal.
 _MOST_WORDS = 200
@@ -208,9 +208,14 @@ class AccountAssigner:
         standings = self._standings(stages, task_id, now)
         return choose(stages, self.accounts.states, standings, now)
 
-    def has_other_seat(self, config: Config, place: Place, account: str) -> bool:
-        """Whether the task could run elsewhere than on this account with the first model."""
+    def has_other_seat(
+        self, config: Config, task: Task, account: str, *, coder: str | None = None
+    ) -> bool:
+        """Whether the task could run elsewhere than on this account with the first model; `coder`
+        replaces the configured one.
+        """
         with suppress(FleetError):
+            place = candidates.place_of(self._home, config, task, coder=coder)
             stages = candidates.stages_of(place, config, self._home.path)
             seats = [seat for stage in stages for seat in stage]
             return len(stages) > 1 or any(seat.account.name != account for seat in seats)

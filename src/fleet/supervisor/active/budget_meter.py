@@ -20,8 +20,7 @@ from fleet.schemas.decision import Decision
 from fleet.spending import budgets
 from fleet.spending.day_ledger import DayLedger, SpendEntry, entry_of
 from fleet.spending.price_lookup import LookedUpPrices
-from fleet.supervisor.active.active_run import ActiveRun
-from fleet.supervisor.assignments import Active, Assignment, Assignments
+from fleet.supervisor.assignments import Active, ActiveRun, Assignment, Assignments
 
 
 class BudgetMeter:

@@ -1,8 +1,10 @@
-"""Follows the runs: reads their streams, acts on what they tell, sees when their processes end."""
+"""Follows the runs: reads their streams, acts on what they tell, publishes how they stand, and sees
+when their processes end.
+"""
 
 import selectors
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
 
@@ -11,34 +13,40 @@ from msgspec import structs
 from fleet.errors import FleetError, InvalidTask
 from fleet.files.file_lock import run_locked
 from fleet.files.inotify import DirectoryWatch
-from fleet.home.journal import Log
+from fleet.home import messages
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Ended, NeverStarted, Orphaned, Running, Vanished, stop_run
-from fleet.runs import stop_reason
+from fleet.runs import progress_json, stop_reason
+from fleet.runs.progress_json import Progress
 from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import Run
 from fleet.schemas import ContextFull
+from fleet.schemas.event import step_line
 from fleet.settlement.run_record import ExitedRun, ProcessEnd
-from fleet.supervisor.active.active_run import ActiveRun
+from fleet.supervisor.active.message_receipts import note_messages
 from fleet.supervisor.active.serve_spools import SpoolServer
 from fleet.supervisor.active.watch_runs import Watchdog
 from fleet.supervisor.assignments import (
     Active,
+    ActiveRun,
     Assignment,
     Finishing,
     Stopping,
     Unknown,
-    stop_assignment,
 )
+from fleet.supervisor.finish_run import finish, give_up, report_trips
 from fleet.supervisor.machine.resource_backoff import SHORT
 from fleet.supervisor.state import SupervisorState
+from fleet.supervisor.stop_runs import stop_assignment
+from fleet.watchdog.stall_rules import Patience
 
 #: A run that could not be finished (a full disk) is tried again after this many seconds.
 TRY_AGAIN = 1.0
 #: A run of which it is not known what became is looked at again after this many seconds, doubled
 #: each time: a keeper that is just starting tells in milliseconds, one that hangs may never.
 FIRST_PAUSE = 0.02
-
+#: Seconds between two lines about a disk that takes nothing.
+_SAY_AGAIN = 60.0
 
 #: What the log says of the tool calls that people want to know of.
 _LOGGED = {
@@ -55,20 +63,18 @@ class RunFollower:
         self,
         state: SupervisorState,
         selector: selectors.BaseSelector,
-        watchdog: Watchdog,
-        finish: Callable[[Assignment, Finishing], None],
-        give_up: Callable[[Assignment, FleetError | OSError], None],
+        patience: Patience | None = None,
     ) -> None:
-        self._state, self._selector, self._watchdog = state, selector, watchdog
-        #: Called once nothing of a run lives and all that it printed is read, until its stage
-        #: changes; after an OSError again a little later.
-        self._finish = finish
-        #: Called with a task whose files cannot be worked with.
-        self._give_up = give_up
+        self._state, self._selector = state, selector
+        self._watchdog = Watchdog(
+            state.assignments, state.pool, state.log, state.now, patience=patience
+        )
         self.spools = SpoolServer(state.home, lambda: state.config, state.log, selector)
         self._watch = DirectoryWatch()
         #: Tasks whose streams hold more than was read.
         self._unread: set[str] = set()
+        #: When a disk that takes nothing was last told of, on the monotonic clock.
+        self._disk_said = -_SAY_AGAIN
         watching = self._watch.fileno()
         if watching is not None:
             selector.register(watching, selectors.EVENT_READ, _nothing)
@@ -155,6 +161,39 @@ class RunFollower:
             if isinstance(assignment.stage, Finishing) and assignment.task_id not in self._unread:
                 self._finish_one(assignment, assignment.stage, now)
 
+    def watch(self, now: float, awake: float) -> None:
+        """Hold every run against budgets, limits and stall rules.
+
+        `awake` is `now` on a clock that counts while the machine sleeps.
+        """
+        for assignment, passed in self._state.meter.over_budget(self._state.assignments):
+            stop_assignment(assignment, passed)
+        self._watchdog.tick(now, awake)
+
+    def publish(self) -> None:
+        """Write `progress.json` of every run, if something changed."""
+        for assignment, run in self._state.assignments.runs():
+            try:
+                run.run.check_directories()
+                if messages.stamp(run.run.task_dir) != run.memory.messages_stamp:
+                    self.spools.post(run.run)
+                note_messages(run, self._state.log, self._state.now())
+                self._state.keep_words(assignment)
+                progress = _progress(run, assignment.doing)
+                if progress != run.memory.published:
+                    progress_json.write(run.run, progress)
+                    run.memory.published = progress
+            except FleetError as error:
+                give_up(self._state, assignment, error)
+            except OSError as error:
+                self._say_of_disk(f"{run.task_id}: {_error_words(error, run.run)}", run.run)
+
+    def _say_of_disk(self, text: str, run: Run) -> None:
+        """Tell of a disk that takes nothing: once a minute, whatever the number of runs."""
+        if time.monotonic() >= self._disk_said + _SAY_AGAIN:
+            self._disk_said = time.monotonic()
+            self._state.log.say("disk", text, task_dir=run.task_dir)
+
     def close(self) -> None:
         """Stop watching. The runs themselves go on."""
         self._watch.close()
@@ -186,10 +225,10 @@ class RunFollower:
         try:
             yield
         except FleetError as error:
-            self._give_up(assignment, error)
+            give_up(self._state, assignment, error)
         except OSError as error:
             if error.errno not in SHORT:  # else the run goes on where it was, in the next turn
-                self._give_up(assignment, error)
+                give_up(self._state, assignment, error)
 
     def _finish_one(self, assignment: Assignment, stage: Finishing, now: float) -> None:
         if now < stage.retry_at:
@@ -199,17 +238,17 @@ class RunFollower:
             return
         stage = structs.replace(stage, ended=structs.replace(stage.ended, said=said))
         try:
-            self._finish(assignment, stage)
+            finish(self._state, assignment, stage)
         except FleetError as error:
-            self._give_up(assignment, error)
+            give_up(self._state, assignment, error)
         except OSError as error:
             run = stage.run.run
             if error.errno not in SHORT:
-                self._give_up(assignment, error)
+                give_up(self._state, assignment, error)
                 return
             if not stage.retry_at:
-                why = f"{error.filename or run.path}: {error.strerror or error}"
-                self._state.log.say("disk", f"{assignment.task_id}: {why}", task_dir=run.task_dir)
+                text = f"{assignment.task_id}: {_error_words(error, run)}"
+                self._state.log.say("disk", text, task_dir=run.task_dir)
             if isinstance(assignment.stage, Finishing):
                 later = time.monotonic() + TRY_AGAIN
                 assignment.stage = structs.replace(assignment.stage, retry_at=later)
@@ -246,13 +285,28 @@ def _check_login(state: SupervisorState, assignment: Assignment, run: ActiveRun)
         stop_assignment(assignment, wrong, now=True)
 
 
-def report_trips(log: Log, run: ActiveRun) -> None:
-    """Log the destructive commands that the tripwire met since the last report."""
-    for trip, refusing in run.stream.tripwire.unreported:
-        word = "refuses" if refusing else "met"
-        text = f"{run.task_id}: tripwire {word} `{trip.command}`: it {trip.what}"
-        log.say("tripwire", text, task_dir=run.run.task_dir, rule=trip.rule)
-    run.stream.tripwire.unreported.clear()
+def _progress(run: ActiveRun, doing: str) -> Progress:
+    """How a run stands. `doing` is what fleet does about the run."""
+    totals, health = run.totals, run.health
+    return Progress(
+        coder=run.coder.name,
+        model=totals.model or run.coder.model,
+        events=totals.events,
+        tool_calls=totals.tools.count,
+        context_tokens=totals.tokens.context_tokens or 0,
+        context_peak=totals.tokens.context_peak,
+        context_window=run.context_window,
+        tokens=totals.tokens.usage.total,
+        cost_usd=totals.tokens.cost_usd,
+        estimated_usd=run.estimated_usd,
+        last_event_at=run.stream.last_event_at,
+        last_step=step_line(step) if (step := run.stream.last_step) else "",
+        doing=doing,
+        rung=health.stall.rung,
+        why=health.stall.why,
+        until=health.waits_until,
+        near=health.near_limits,
+    )
 
 
 def finishing(assignment: Assignment, run: ActiveRun, end: ProcessEnd) -> Finishing:
@@ -277,6 +331,10 @@ def state_now(run: Run) -> ProcessEnd | Running | Orphaned:
                 return Running(None)
             run.fence()
             return Vanished(None, why=error.message)
+
+
+def _error_words(error: OSError, run: Run) -> str:
+    return f"{error.filename or run.path}: {error.strerror or error}"
 
 
 def _nothing() -> None:

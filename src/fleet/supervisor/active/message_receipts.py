@@ -10,7 +10,7 @@ from datetime import datetime
 from fleet.files.json_record import JsonRecord
 from fleet.home import messages
 from fleet.home.journal import Log
-from fleet.supervisor.active.active_run import ActiveRun
+from fleet.supervisor.assignments import ActiveRun
 
 #: How far each message was noted, by its number, so that a new supervisor does not say it again.
 FILE = "noted.json"

@@ -16,7 +16,6 @@ from fleet.home.journal import Log
 from fleet.processes import process_usage
 from fleet.schemas import LimitExceeded, Stalled
 from fleet.settlement.end_run import by_stream
-from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.watched_facts import (
     awaited,
     began_at,
@@ -25,7 +24,8 @@ from fleet.supervisor.active.watched_facts import (
     parked_for,
     with_wait,
 )
-from fleet.supervisor.assignments import Active, Assignment, Assignments, stop_assignment
+from fleet.supervisor.assignments import Active, ActiveRun, Assignment, Assignments
+from fleet.supervisor.stop_runs import stop_assignment
 from fleet.supervisor.worker_pool import WorkerPool
 from fleet.watchdog import liveness_sample, run_limits, stall_rules
 from fleet.watchdog.liveness_sample import Sample, Subject

@@ -9,7 +9,7 @@ from fleet.errors import InvalidTask
 from fleet.files.safe_read import tail
 from fleet.processes import process_identity
 from fleet.runs import agent_claim
-from fleet.supervisor.active.active_run import ActiveRun
+from fleet.supervisor.assignments import ActiveRun
 from fleet.watchdog.stall_rules import AwaitedLimit, ParkedFor
 
 #: Bytes of a CLI's first words that can tell why it does not begin.

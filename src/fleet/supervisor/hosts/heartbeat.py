@@ -96,6 +96,10 @@ class Heartbeat:
         """A repository did not answer a short while ago, so that a task may wait unseen."""
         return bool(self.reach.unreachable)
 
+    def knows(self, queue: Queue) -> bool:
+        """The connection leads to the server that this host knows: only there it claims."""
+        return self.server.may_claim(cast("SqlQueue", queue))
+
     def lacks(self, coder: str) -> bool:
         """The program of a coder is not on this machine."""
         return coder not in self.host.offer.coders

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+from fleet.queue.protocol import Queue
+
 
 class NoHosts:
     """There is no other host: nothing to offer, to tell or to wait for."""
@@ -17,6 +19,9 @@ class NoHosts:
 
     def offer_now(self, usual_coder: str) -> None:
         """No offer: this machine runs every task, or says what it lacks."""
+
+    def knows(self, queue: Queue) -> bool:  # noqa: ARG002
+        return True
 
     def lacks(self, coder: str) -> bool:  # noqa: ARG002
         return False

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from fleet.config import Config
 from fleet.git.mirror.warm_addresses import warm_addresses
@@ -46,11 +46,10 @@ def _missing(home: Home, queue: "SqlQueue") -> tuple[str, ...]:
 
 
 def take_part(state: "SupervisorState") -> None:
-    """Be one of the hosts of a shared queue; only a server that this host knows is claimed from."""
+    """Be one of the hosts of a shared queue."""
     heartbeat = state.heartbeat
     if isinstance(heartbeat, NoHosts):
         return
-    state.queue.may_claim = lambda queue: heartbeat.server.may_claim(cast("SqlQueue", queue))
     share_spending(state, heartbeat)
     share_limits(state, heartbeat)
     heartbeat.start()

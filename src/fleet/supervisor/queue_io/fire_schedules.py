@@ -45,7 +45,7 @@ class ScheduleClock:
         if time.monotonic() >= self._read_at:
             self._read_last = time.monotonic()
             self._read_at = self._read_last + _READ_ANYWAY
-            self._state.queue.thread.call(lambda queue: queue.schedules.all(), self._learn)
+            self._state.queue.call(lambda queue: queue.schedules.all(), self._learn)
         now = self._state.now() if self._schedules else None
         for schedule in self._schedules:
             if now is not None and schedule.due <= now and schedule.name not in self._busy:
@@ -83,7 +83,7 @@ class ScheduleClock:
             queue.schedules.move(fresh, schedule.due)
             return problem
 
-        self._state.queue.thread.call(
+        self._state.queue.call(
             moved, lambda problem: self._say(schedule, task_id, problem), owed=True
         )
 

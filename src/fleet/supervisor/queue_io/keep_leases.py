@@ -1,13 +1,17 @@
 """Keeps the leases of the tasks in hand, and stops the runs whose lease is lost."""
 
+import time
+from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 
 from msgspec import structs
 
+from fleet.errors import BadInput, NotFound, Refused
 from fleet.home import Home
 from fleet.home.journal import Log
 from fleet.processes.keeper_client import hold_until
-from fleet.queue.protocol import LeaseLost
+from fleet.queue.protocol import Filter, LeaseLost, Queue
 from fleet.schemas import Lease, Stopped, Task
 from fleet.schemas.decision import LEASE_LOST
 from fleet.supervisor.assignments import (
@@ -17,9 +21,12 @@ from fleet.supervisor.assignments import (
     Assignments,
     Claimed,
     Preparing,
-    stop_assignment,
 )
-from fleet.supervisor.queue_io.queue_requests import QueueRequests, awake
+from fleet.supervisor.queue_io.queue_thread import QueueThread
+from fleet.supervisor.stop_runs import stop_assignment
+
+#: Leases are compared with the queue after a change of the queue, and not more often than this.
+_COMPARE_AGAIN = 5.0
 
 
 class LeaseKeeper:
@@ -27,12 +34,12 @@ class LeaseKeeper:
     another's: a run whose lease cannot be renewed is stopped before that.
     """
 
-    def __init__(
-        self, home: Home, assignments: Assignments, queue: QueueRequests, log: Log
-    ) -> None:
+    def __init__(self, home: Home, assignments: Assignments, queue: QueueThread, log: Log) -> None:
         self._home, self._assignments, self._queue, self._log = home, assignments, queue, log
         self._terms = queue.terms
         self._renew_at = 0.0
+        #: When leases are compared with the queue, and when they last were, on the monotonic clock.
+        self._compare_at = self._compared_at = 0.0
 
     def keep(self) -> None:
         """Renew what is due; on a shared queue stop runs whose lease is about to run out."""
@@ -47,11 +54,31 @@ class LeaseKeeper:
                 assignment.held_until = now + self._terms.renew_every + before
             if (is_due or is_new) and not assignment.renewing:
                 assignment.renewing = True
-                answered = partial(self._renewed, assignment, assignment.lease)
-                self._queue.renew(assignment.lease, answered)
+                renew = partial(_renew, assignment.lease, self._terms.length)
+                self._queue.call(renew, partial(self._renewed, assignment, assignment.lease))
             if self._terms.shared and now >= assignment.held_until - before:
                 why = "the queue could not be reached to renew it"
                 self._lose(assignment, assignment.lease, why)
+
+    def leased(self, then: Callable[[list[Task]], None]) -> None:
+        """The tasks that this home holds; at the start those of the last supervisor."""
+        self._queue.find(Filter(statuses=("in_progress",), leased_by=self._queue.owner), then)
+
+    def want_compare(self) -> None:
+        """The queue was changed: compare with it, but not more often than every few seconds."""
+        self._compare_at = min(self._compare_at, self._compared_at + _COMPARE_AGAIN)
+
+    def compare_when_due(self) -> bool:
+        """After a change of the queue: stop runs whose task was closed or taken from outside.
+
+        False: nothing is due.
+        """
+        now = time.monotonic()
+        if now < self._compare_at:
+            return False
+        self._compare_at, self._compared_at = float("inf"), now
+        self.compare()
+        return True
 
     def compare(self) -> None:
         """Ask the queue which tasks this home holds, and stop the others."""
@@ -64,12 +91,12 @@ class LeaseKeeper:
                     self._lose(assignment, lease, "its task was changed from outside")
 
         if leases:
-            self._queue.leased(check)
+            self.leased(check)
 
     def _renewed(
-        self, assignment: Assignment, lease: Lease, asked: float, answer: Lease | LeaseLost
+        self, assignment: Assignment, lease: Lease, answered: tuple[float, Lease | LeaseLost]
     ) -> None:
-        """`asked` is when the queue was asked, on the clock that counts sleep."""
+        asked, answer = answered
         assignment.renewing = False
         if isinstance(answer, LeaseLost):
             self._lose(assignment, lease, answer.why)
@@ -104,6 +131,22 @@ class LeaseKeeper:
                 return
         text = f"{assignment.task_id}: stopped, the lease is lost: {why}"
         self._log.say("lease_lost", text, task_dir=self._home.task(assignment.task_id))
+
+
+def awake() -> float:
+    """Seconds that count while the machine sleeps, as leases do."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+def _renew(lease: Lease, ttl: timedelta, queue: Queue) -> tuple[float, Lease | LeaseLost]:
+    """In the queue's thread: renew a lease; when the queue was asked, on the clock that counts
+    sleep, and its answer. A call that fails is made again later, and counts from then.
+    """
+    asked = awake()
+    try:
+        return asked, queue.renew(lease, ttl=ttl)
+    except (NotFound, Refused, BadInput) as error:  # the task is gone: no failure of the queue
+        return asked, LeaseLost(task_id=lease.task.id, why=error.message)
 
 
 def _grace(assignment: Assignment) -> float:

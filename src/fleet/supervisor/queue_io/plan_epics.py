@@ -10,9 +10,11 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from fleet.errors import NotFound, Refused
 from fleet.files.atomic_write import write_atomically
 from fleet.home import Home
 from fleet.plan.plan_changes import epics_closed_by
+from fleet.queue.protocol import Filter, Queue
 from fleet.schemas import Task
 from fleet.supervisor.state import SupervisorState
 
@@ -40,7 +42,21 @@ def close_epics(state: SupervisorState, tasks: Iterable[Task]) -> None:
 
     for task in tasks:
         if ids := epics_closed_by(task):
-            state.queue.close_epics(ids, partial(closed, task.id))
+            state.queue.call(partial(_closed, ids, state.queue.owner), partial(closed, task.id))
+
+
+def _closed(ids: tuple[str, ...], owner: str, queue: Queue) -> list[str]:
+    """In the queue's thread: close epics whose last task is closed; one that has open tasks is
+    left. Returns which were closed.
+    """
+    found = {task.id: task for task in queue.find(Filter(ids=ids))}
+    closed: list[str] = []
+    for epic in (found[each] for each in ids if each in found):
+        if epic.issue_type == "epic" and epic.status != "closed":
+            with suppress(NotFound, Refused):  # the epic has open tasks, or is gone
+                queue.close_task(epic, by=owner, reason="all of its tasks are closed")
+                closed.append(epic.id)
+    return closed
 
 
 def close_epics_of(state: SupervisorState, ids: Iterable[str]) -> None:

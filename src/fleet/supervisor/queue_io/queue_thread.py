@@ -14,13 +14,17 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
 from fleet.errors import BadInput, FleetError, NotFound, QueueError, Refused, WrongQueue
-from fleet.queue.protocol import LeaseLost, Queue
-from fleet.schemas import Lease, Settlement
+from fleet.queue.protocol import Filter, LeaseLost, Queue
+from fleet.schemas import Lease, Settlement, Task
+from fleet.schemas.hosts.lease_terms import ALONE, LeaseTerms
+
+if TYPE_CHECKING:
+    from fleet.supervisor.travel.host_travel import HostTravel
 
 T = TypeVar("T")
 
@@ -57,14 +61,20 @@ class QueueCall(Struct, eq=False):
 
 
 class QueueThread:
-    """Calls the queue in order, one call at a time."""
+    """Calls the queue for its owner, a supervisor: in order, one call at a time."""
 
     def __init__(
         self,
         open_queue: Callable[[], Queue],
         say: Callable[[str, str], None],
         rescue: Callable[[Queue], object] = lambda _: None,
+        *,
+        owner: str = "",
+        terms: LeaseTerms = ALONE,
     ) -> None:
+        self.owner, self.terms = owner, terms
+        #: On a queue that hosts share: what goes from host to host beside these calls.
+        self.travel: HostTravel | None = None
         self._open = open_queue
         self._say = say
         #: Called in the queue's thread with a queue whose files are not at their path any more.
@@ -121,6 +131,14 @@ class QueueThread:
     ) -> None:
         """Have `do` done in the queue's thread; `then` gets the result, in the loop's thread."""
         self._send(QueueCall(do, then, owed))
+
+    def find(self, want: Filter, then: Callable[[list[Task]], None]) -> None:
+        """The tasks that match."""
+        self.call(lambda queue: list(queue.find(want)), then)
+
+    def named(self, ids: tuple[str, ...], then: Callable[[list[Task]], None]) -> None:
+        """The tasks with these ids, as far as they exist."""
+        self.find(Filter(ids=ids, include_closed=True), then)
 
     def deliver(self) -> None:
         """Hand out the answers that have come. In the loop's thread."""

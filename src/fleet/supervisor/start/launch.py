@@ -37,8 +37,7 @@ from fleet.schemas import Finished, Lease, NeedsHuman, Task, Usage
 from fleet.settlement import resume_policy
 from fleet.settlement.run_record import own_env
 from fleet.spool.agent_mcp.tool_server import ASK_SLACK
-from fleet.supervisor.active.active_run import ActiveRun
-from fleet.supervisor.assignments import Assignment, Ready
+from fleet.supervisor.assignments import ActiveRun, Assignment, Ready
 from fleet.supervisor.start.agent_bin import KEEPER, TOOL_SERVER
 from fleet.supervisor.start.run_box import RunCommand, box_run, check_box
 from fleet.supervisor.start.trace_env import trace_env

@@ -1,30 +1,38 @@
 """From a lease to a run: what the run needs is put together, the directory is made ready, the
-keeper is started. What keeps a run from beginning settles the lease.
+keeper is started. What keeps a run from beginning settles the lease. A run that an earlier
+supervisor began is taken up.
 """
 
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
+from fleet import coders
 from fleet.accounts.candidates import Place
 from fleet.accounts.choose_account import Wait
 from fleet.accounts.credentials import AccountTrouble
 from fleet.coders.trusted_files import Untrusted
-from fleet.errors import FleetError, NotHere
+from fleet.errors import FleetError, InvalidTask, NotHere
+from fleet.files.safe_read import check_directory
 from fleet.git.mirror.ensure_mirror import Unreached
 from fleet.home.status_file import paused
 from fleet.home.task_json import settings_of
 from fleet.home.trusted_commands import UNTRUSTED_THERE, untrusted, waits_text
-from fleet.runs.outcome_history import history
+from fleet.queue.protocol import Filter
+from fleet.runs.outcome_history import believed_ending, history
+from fleet.runs.run_directory import latest_run
 from fleet.schemas import Lease, Task
 from fleet.schemas.decision import Decision, blocked, plain_text, released
 from fleet.settlement.settle_table import stopped
 from fleet.supervisor.active.follow_runs import RunFollower
-from fleet.supervisor.assignments import Active, Assignment, Preparing, Ready
-from fleet.supervisor.finish_run import settle
+from fleet.supervisor.adopt_runs import adopt_run
+from fleet.supervisor.assignments import Active, Arriving, Assignment, Claimed, Preparing, Ready
+from fleet.supervisor.claim_work import wake
+from fleet.supervisor.finish_run import give_up, kill_all, send_and_settle, settle
 from fleet.supervisor.machine.resource_backoff import SHORT
 from fleet.supervisor.start.agent_bin import AgentPrograms
 from fleet.supervisor.start.awaited_mirrors import AwaitedMirrors
@@ -38,7 +46,15 @@ from fleet.supervisor.start.workspace import (
     prepare,
 )
 from fleet.supervisor.state import SupervisorState
+from fleet.supervisor.travel.host_travel import Arrived, HostTravel
 
+#: How long starting runs may keep the loop from everything else, in seconds.
+_SLICE = 0.02
+#: How often at most the directories of other tasks are read from the queue, and of which tasks.
+_OTHERS_EVERY = 60.0
+_OTHER_TASKS = Filter(statuses=("open", "in_progress", "blocked", "deferred"), limit=500)
+#: When a task is claimed again whose files could not be brought, or that another host has to run.
+_NOT_BROUGHT, _NOT_HERE = timedelta(seconds=10), timedelta(seconds=1)
 #: When a task looks again for an account whose secret could not be had, and for room on the disk.
 _TROUBLE = timedelta(minutes=1)
 _NO_ROOM = timedelta(minutes=5)
@@ -53,7 +69,7 @@ _TRUST = timedelta(hours=1)
 
 
 class RunStarter:
-    """Starts runs for claimed tasks."""
+    """Starts runs for claimed tasks, or takes up those of an earlier supervisor."""
 
     def __init__(self, state: SupervisorState, follower: RunFollower) -> None:
         self._state, self._follower = state, follower
@@ -61,15 +77,110 @@ class RunStarter:
         self._programs.make()
         #: Tasks that are not closed, with their directories, as they were a while ago.
         self._other_tasks: tuple[tuple[str, str], ...] = ()
+        #: When they were read, on the monotonic clock.
+        self._others_read = -_OTHERS_EVERY
         #: Directories of which was said that their tasks have no clones.
         self._without_clones: set[str] = set()
         self._mirrors = AwaitedMirrors()
 
-    def learn_other_tasks(self, others: tuple[tuple[str, str], ...]) -> None:
-        """Tasks that are not closed, with their directories: a run has no business there."""
-        self._other_tasks = others
+    def read_other_tasks(self) -> None:
+        """Learn where other tasks have their directories: a run has no business there. Does nothing
+        where that was learned a short while ago.
+        """
+        if time.monotonic() < self._others_read + _OTHERS_EVERY:
+            return
+        self._others_read = time.monotonic()
 
-    def guard(self, assignment: Assignment, act: Callable[[Assignment, Path], None]) -> None:
+        def learn(tasks: list[Task]) -> None:
+            self._other_tasks = tuple((task.id, task.cwd or "") for task in tasks)
+
+        self._state.queue.find(_OTHER_TASKS, learn)
+
+    @property
+    def next_moment(self) -> float:
+        """When `start_claimed` has something to do without an event, on the monotonic clock."""
+        return self._state.backoff.until if self.has_claims else float("inf")
+
+    @property
+    def has_claims(self) -> bool:
+        """A task is about to be started."""
+        return any(isinstance(each.stage, Claimed) for each in self._state.assignments)
+
+    def start_claimed(self) -> None:
+        """Start claimed tasks, at least one and for as long as the loop may wait."""
+        end = time.monotonic() + _SLICE
+        with coders.found_once():
+            for assignment in self._state.assignments:
+                if self._state.backoff.active:
+                    return
+                if isinstance(assignment.stage, Claimed):
+                    self._guard(assignment, self._start)
+                    if time.monotonic() >= end:
+                        return
+
+    def adopt(self, lease: Lease) -> None:
+        """Go on with a task that an earlier supervisor held at the end."""
+        self._guard(self._state.assignments.take(lease), self._adopt)
+
+    def _start(self, assignment: Assignment, task_dir: Path) -> None:
+        if not self._is_whole(assignment, task_dir):
+            return
+        if self._state.travel is not None and not assignment.arrived:
+            self._arrive(assignment, self._state.travel)
+            return
+        run = latest_run(task_dir)
+        if run is not None and believed_ending(run) is None:
+            adopt_run(self._state, self._follower, assignment, run)
+        elif self._state.stopping is not None:
+            decision = released("claimed as the supervisor ended")
+            settle(self._state, assignment, decision, task_dir)
+        elif paused(self._state.home):
+            settle(self._state, assignment, released("claimed as fleet was paused"), task_dir)
+        else:
+            self._begin(assignment, task_dir)
+
+    def _arrive(self, assignment: Assignment, travel: HostTravel) -> None:
+        """Bring what other hosts know of a task here; then the run begins."""
+
+        def arrived(found: Arrived) -> None:
+            stage = assignment.stage
+            known = self._state.assignments.get(assignment.task_id) is assignment
+            if not known or not isinstance(stage, Arriving):
+                return
+            assignment.stage = Claimed()
+            assignment.arrived = True
+            if why := found.bound or found.trouble:
+                again = self._state.now() + (_NOT_HERE if found.bound else _NOT_BROUGHT)
+                settle(self._state, assignment, released(why, not_before=again))
+
+        assignment.stage = Arriving()
+        self._state.pool.submit(partial(travel.arrive, assignment.lease), arrived)
+
+    def _is_whole(self, assignment: Assignment, task_dir: Path) -> bool:
+        """The task's directories are none but fleet's; else the task is given up."""
+        try:
+            if check_directory(task_dir):
+                check_directory(task_dir / "runs")
+        except InvalidTask as error:
+            give_up(self._state, assignment, error)
+            return False
+        return True
+
+    def _adopt(self, assignment: Assignment, task_dir: Path) -> None:
+        if not self._is_whole(assignment, task_dir):
+            return
+        run = latest_run(task_dir)
+        ending = believed_ending(run) if run is not None else None
+        if run is None:
+            kill_all(assignment.lease)  # the directory may have been deleted under a living run
+        if run is None or (ending is not None and ending.fence != assignment.lease.fence):
+            settle(self._state, assignment, released("claimed, and never started"), task_dir)
+        elif ending is not None:
+            send_and_settle(self._state, assignment, ending, run)
+        else:
+            adopt_run(self._state, self._follower, assignment, run)
+
+    def _guard(self, assignment: Assignment, act: Callable[[Assignment, Path], None]) -> None:
         """Keep one task's fault from the others: the task is blocked, or waits for the machine."""
         task_dir = None
         try:
@@ -102,7 +213,7 @@ class RunStarter:
             return released(f"not on this host: {why}", declined=error.message)
         return blocked(f"invalid: {why}. Once that is mended: fleet retry {assignment.task_id}")
 
-    def begin(self, assignment: Assignment, task_dir: Path) -> None:
+    def _begin(self, assignment: Assignment, task_dir: Path) -> None:
         """Begin a run, or have the directory made ready first. Raises FleetError."""
         task = assignment.lease.task
         if untrusted(self._state.home, task):
@@ -196,13 +307,13 @@ class RunStarter:
         elif is_soon and not self._mirrors.wait(order.fetched, assignment.task_id, since):
             self._submit(assignment, order, stage.abandon)  # that fetch has ended meanwhile
         else:
-            self.guard(assignment, partial(self._go_on, stage.ready, prepared))
+            self._guard(assignment, partial(self._go_on, stage.ready, prepared))
 
     def _wake(self, tasks: list[Task]) -> None:
         """The mirror is there that these tasks were put off for, or cannot be had."""
         put_off = [task for task in tasks if task.status == "open" and task.not_before is not None]
         if put_off:
-            self._state.queue.wake(put_off, lambda _: None)
+            wake(self._state, put_off, lambda _: None)
 
     def _go_on(
         self, ready: Ready, prepared: Prepared, assignment: Assignment, task_dir: Path

@@ -3,19 +3,20 @@
 import select
 import threading
 import time
+from datetime import timedelta
 from functools import partial
 
 import pytest
 
 from fleet.errors import NotFound, QueueBusy
 from fleet.queue.protocol import LeaseLost
-from fleet.schemas import Closed, Request
-from fleet.supervisor.queue_io import queue_thread
-from fleet.supervisor.queue_io.queue_requests import QueueRequests
-from fleet.supervisor.queue_io.queue_thread import QueueThread
-from tests.builders import NOW, a_lease
+from fleet.schemas import Closed
+from fleet.supervisor.queue_io import keep_leases, queue_thread
+from fleet.supervisor.queue_io.queue_thread import DueSettlement, QueueThread
+from tests.builders import a_lease
 
 LEASE = a_lease()
+TTL = timedelta(minutes=1)
 PATIENCE = 10.0
 
 
@@ -26,7 +27,6 @@ class FakeQueue:
         self.asked = []
         self.failing = {}
         self.bell = threading.Semaphore(0)
-        self.wishes = []
         self.open = True
         self.together = []
 
@@ -52,13 +52,6 @@ class FakeQueue:
     def find(self, want):
         return self._do("find", [LEASE.task])
 
-    def requests(self):
-        return self._do("requests", list(self.wishes))
-
-    def answered(self, request):
-        self._do("answered", None)
-        self.wishes.remove(request)
-
     def wait(self, timeout):
         return self.bell.acquire(timeout=0.2)
 
@@ -79,15 +72,22 @@ def thread(queue, said, monkeypatch):
     thread.close(PATIENCE)
 
 
-@pytest.fixture
-def requests(thread):
-    return QueueRequests(thread, "me")
-
-
 def a_thread(queue, said=()):
     thread = QueueThread(lambda: queue, lambda action, text: said.append(action))
     thread.start()
     return thread
+
+
+def settle(thread, then, evidence=lambda: None):
+    thread.call(DueSettlement(LEASE, Closed(reason="done"), evidence), then, owed=True)
+
+
+def claim(thread, then):
+    thread.call(lambda queue: queue.claim("me", count=1, ttl=TTL), then)
+
+
+def renew(thread, then):
+    thread.call(partial(keep_leases._renew, LEASE, TTL), lambda answer: then(answer[1]))
 
 
 def run(thread, until):
@@ -160,35 +160,35 @@ class TestQueueThread:
         hang.set()
 
 
-class TestQueueRequests:
-    def test_a_settlement_that_fails_is_repeated_until_it_holds(self, requests, queue, said):
+class TestWhatIsAsked:
+    def test_a_settlement_that_fails_is_repeated_until_it_holds(self, thread, queue, said):
         """It is said once that the queue fails, and once that it answers again."""
         queue.failing["settle"] = [QueueBusy("locked")] * 3
         got = []
-        requests.settle(LEASE, Closed(reason="done"), got.append)
-        run(requests.thread, lambda: got)
+        settle(thread, got.append)
+        run(thread, lambda: got)
         assert got == [None]
         assert queue.asked == ["settle"] * 4
         assert said == ["queue_failed", "queue_healed"]
-        assert not requests.thread.busy
-        assert requests.thread.problem == ""
+        assert not thread.busy
+        assert thread.problem == ""
 
-    def test_settlements_that_wait_are_made_together_and_in_order(self, requests, queue):
+    def test_settlements_that_wait_are_made_together_and_in_order(self, thread, queue):
         """On beads each call starts a program, which costs as much for one task as for ten."""
         busy, got = threading.Event(), []
-        requests.thread.call(lambda queue: busy.wait(PATIENCE), lambda answer: None)
+        thread.call(lambda queue: busy.wait(PATIENCE), lambda answer: None)
         for number in range(3):
             note = partial(queue.asked.append, f"evidence {number}")
-            requests.settle(LEASE, Closed(reason="x"), lambda _, n=number: got.append(n), note)
-        requests.claim(1, lambda until, leases: got.append("claimed"))
-        requests.settle(LEASE, Closed(reason="x"), lambda _: got.append("last"))
+            settle(thread, lambda _, n=number: got.append(n), note)
+        claim(thread, lambda leases: got.append("claimed"))
+        settle(thread, lambda _: got.append("last"))
         busy.set()
-        run(requests.thread, lambda: "last" in got)
+        run(thread, lambda: "last" in got)
         assert got == [0, 1, 2, "claimed", "last"]
         assert queue.together == [3, 1]
         assert queue.asked[:4] == ["evidence 0", "evidence 1", "evidence 2", "settle"]
 
-    def test_evidence_comes_before_the_queue(self, requests, queue):
+    def test_evidence_comes_before_the_queue(self, thread, queue):
         """If it cannot be written, the queue is not told."""
         wrote, got = [], []
 
@@ -197,79 +197,55 @@ class TestQueueRequests:
             if len(wrote) == 1:
                 raise OSError(28, "No space left on device")
 
-        requests.settle(LEASE, Closed(reason="done"), got.append, evidence)
-        run(requests.thread, lambda: got)
+        settle(thread, got.append, evidence)
+        run(thread, lambda: got)
         assert wrote == [[], []]
         assert queue.asked == ["settle"]
 
-    def test_one_thing_that_fails_keeps_nothing_else_from_being_asked(self, requests, queue, said):
+    def test_one_thing_that_fails_keeps_nothing_else_from_being_asked(self, thread, queue, said):
         """A claim goes on beside a settlement that never holds, and nothing is said twice."""
         queue.failing["settle"] = [QueueBusy("locked")] * 1000
-        requests.settle(LEASE, Closed(reason="done"), lambda answer: None)
+        settle(thread, lambda answer: None)
         got = []
         for times in range(1, 6):
-            requests.claim(1, lambda until, leases: got.append(leases))
-            run(requests.thread, lambda times=times: len(got) == times)
-        assert requests.thread.problem == "locked"
+            claim(thread, got.append)
+            run(thread, lambda times=times: len(got) == times)
+        assert thread.problem == "locked"
         assert said == ["queue_failed"]
 
-    def test_only_what_a_task_waits_for_is_owed(self, requests, queue):
+    def test_only_what_a_task_waits_for_is_owed(self, thread, queue):
         """A claim that fails keeps no supervisor from ending; a settlement does."""
         queue.failing = {"claim": [QueueBusy("locked")] * 9, "settle": [QueueBusy("locked")] * 9}
-        requests.claim(1, lambda until, leases: None)
-        run(requests.thread, lambda: requests.thread.problem)
-        assert requests.thread.busy
-        assert not requests.thread.owing
-        requests.settle(LEASE, Closed(reason="done"), lambda answer: None)
+        claim(thread, lambda leases: None)
+        run(thread, lambda: thread.problem)
+        assert thread.busy
+        assert not thread.owing
+        settle(thread, lambda answer: None)
         run(
-            requests.thread,
-            lambda: len(requests.thread._failing) == 2 and not requests.thread._waiting,
+            thread,
+            lambda: len(thread._failing) == 2 and not thread._waiting,
         )
-        assert requests.thread.owing
+        assert thread.owing
 
-    def test_pauses_grow_for_each_thing_by_itself(self, requests, queue):
+    def test_pauses_grow_for_each_thing_by_itself(self, thread, queue):
         """Many that fail together do not push each other back."""
         queue.failing["renew"] = [QueueBusy("locked")] * 20
         got = []
         for _ in range(20):
-            requests.renew(LEASE, lambda _, answer: got.append(answer))
-        run(requests.thread, lambda: queue.asked.count("renew") >= 20)
-        run(requests.thread, lambda: len(got) == 20)
-        assert requests.thread.next_moment == float("inf")
+            renew(thread, got.append)
+        run(thread, lambda: queue.asked.count("renew") >= 20)
+        run(thread, lambda: len(got) == 20)
+        assert thread.next_moment == float("inf")
 
     @pytest.mark.parametrize("verb", ["settle", "renew"])
-    def test_a_task_that_is_gone_is_a_lost_lease(self, requests, queue, verb):
+    def test_a_task_that_is_gone_is_a_lost_lease(self, thread, queue, verb):
         """And not a queue that fails for ever."""
         queue.failing[verb] = [NotFound("no such task")]
         got = []
         if verb == "settle":
-            requests.settle(LEASE, Closed(reason="done"), got.append)
+            settle(thread, got.append)
         else:
-            requests.renew(LEASE, lambda _, answer: got.append(answer))
-        run(requests.thread, lambda: got)
+            renew(thread, got.append)
+        run(thread, lambda: got)
         assert got == [LeaseLost(task_id="fleet-1", why="no such task")]
-        assert requests.thread.problem == ""
-
-    def test_a_wish_is_handed_over_once(self, requests, queue):
-        """However often the doorbell rings before it is struck out: two stops mean at once."""
-        queue.wishes = [Request(id="1", task_id="fleet-1", wish="stop", asked_at=NOW)]
-        queue.failing["answered"] = [QueueBusy("locked")] * 2
-        got = []
-        for _ in range(3):
-            requests.requests(lambda _: True, got.append)
-            run(requests.thread, lambda: not requests._reading_requests)
-        run(requests.thread, lambda: not requests.thread.busy)
-        assert [request.id for request in got] == ["1"]
-        assert queue.wishes == []
-
-    def test_a_wish_for_another_supervisor_is_left_to_it(self, requests, queue):
-        """On a shared queue only the supervisor that runs the task can stop it."""
-        queue.wishes = [
-            Request(id="1", task_id="theirs", wish="stop", asked_at=NOW),
-            Request(id="2", task_id="fleet-1", wish="stop", asked_at=NOW),
-        ]
-        got = []
-        requests.requests(lambda request: request.task_id == "fleet-1", got.append)
-        run(requests.thread, lambda: not requests.thread.busy)
-        assert [request.id for request in got] == ["2"]
-        assert [request.id for request in queue.wishes] == ["1"]
+        assert thread.problem == ""

@@ -1,0 +1,79 @@
+"""Requests of people: each is carried out once, by the supervisor that it is for."""
+
+from collections import deque
+from types import SimpleNamespace
+
+import pytest
+
+from fleet.errors import QueueBusy
+from fleet.schemas import Request
+from fleet.supervisor.queue_io import obey_requests
+from fleet.supervisor.queue_io.obey_requests import RequestObeyer
+from tests.builders import NOW
+
+
+class WishQueue:
+    """Holds wishes; striking one out fails as often as `failures` says, and is tried again."""
+
+    def __init__(self):
+        self.wishes, self.failures, self.again = [], 0, deque()
+
+    def requests(self):
+        return list(self.wishes)
+
+    def answered(self, request):
+        if self.failures:
+            self.failures -= 1
+            raise QueueBusy("locked")
+        self.wishes.remove(request)
+
+    def call(self, do, then):
+        try:
+            then(do(self))
+        except QueueBusy:
+            self.again.append((do, then))
+
+
+@pytest.fixture
+def queue():
+    return WishQueue()
+
+
+@pytest.fixture
+def stopped(monkeypatch):
+    """The tasks that were stopped."""
+    tasks = []
+    stop = lambda _state, task_id, _reason, **_: tasks.append(task_id) or True  # noqa: E731
+    monkeypatch.setattr(obey_requests, "stop_task", stop)
+    return tasks
+
+
+def obeyer(queue, *, travel=None):
+    in_hand = {"fleet-1": SimpleNamespace(run=None)}
+    log = SimpleNamespace(say=lambda *_, **__: None)
+    state = SimpleNamespace(queue=queue, assignments=in_hand, travel=travel, log=log)
+    return RequestObeyer(state)
+
+
+def test_a_wish_is_handed_over_once(queue, stopped):
+    """However often the doorbell rings before it is struck out: two stops mean at once."""
+    queue.wishes = [Request(id="1", task_id="fleet-1", wish="stop", asked_at=NOW)]
+    queue.failures = 2
+    obeys = obeyer(queue)
+    for _ in range(3):
+        obeys.look()
+    while queue.again:
+        queue.call(*queue.again.popleft())
+    assert stopped == ["fleet-1"]
+    assert queue.wishes == []
+
+
+def test_a_wish_for_another_supervisor_is_left_to_it(queue, stopped):
+    """On a shared queue only the supervisor that runs the task can stop it."""
+    queue.wishes = [
+        Request(id="1", task_id="theirs", wish="stop", asked_at=NOW),
+        Request(id="2", task_id="fleet-1", wish="stop", asked_at=NOW),
+    ]
+    obeyer(queue, travel=object()).look()
+    assert stopped == ["fleet-1"]
+    assert [request.id for request in queue.wishes] == ["1"]
