@@ -7,7 +7,7 @@ the receipts.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -83,6 +83,8 @@ class DayLedger:
         self._home = home
         self._keeps = keeps
         self._days: dict[str, Day] = {}
+        #: Called with the day and the line of each run that ended here.
+        self.on_record: Callable[[str, SpendEntry], None] = lambda _day, _entry: None
 
     def day(self, name: str) -> Day:
         """One day, from memory, from the day's file, or from the receipts."""
@@ -98,9 +100,13 @@ class DayLedger:
             self._days[name] = Day(entries)
         return self._days[name]
 
-    def record(self, entry: SpendEntry, began: datetime) -> None:
-        """Write the line of a run that ended, on the day on which the run began. Raises OSError."""
-        self._add(day_of(began), entry)
+    def record(self, receipt: Receipt, began: datetime) -> None:
+        """Write what a run spent that ended, on the day on which the run began: by the receipt, or
+        else by `began`. Raises OSError.
+        """
+        entry, day = _entry_of(receipt), day_of(receipt.started_at or began)
+        self._add(day, entry)
+        self.on_record(day, entry)
 
     def add_elsewhere(self, name: str, entry: SpendEntry) -> None:
         """Count what a run on another host spent; the host's home has the line."""
@@ -152,7 +158,7 @@ class DayLedger:
             old.unlink(missing_ok=True)
 
 
-def entry_of(receipt: Receipt) -> SpendEntry:
+def _entry_of(receipt: Receipt) -> SpendEntry:
     """The line of a run."""
     return SpendEntry(
         task=receipt.task_id,
@@ -186,7 +192,7 @@ def _of_run(run: Run, task_id: str, day: str) -> Iterator[SpendEntry]:
     if receipt is not None:
         began = receipt.started_at or began_at(run)
         if began is not None and day_of(began) == day:
-            yield entry_of(receipt)
+            yield _entry_of(receipt)
         return
     ending = read_ending(run)  # the run was stopped without a supervisor
     if ending is not None and day_of(began_at(run) or ending.at) == day:

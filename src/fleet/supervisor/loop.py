@@ -314,7 +314,7 @@ class Supervisor:
             slots=self.state.config.max_concurrent,
             queue_problem=self.queue.problem,
             shortage=self.state.backoff.why,
-            budgets=self.state.meter.statuses,
+            budgets=self.state.meter.statuses(),
             on_account=self.state.assignments.tasks_by_account(),
             lost_log_lines=self.log.lost,
         )

@@ -15,7 +15,7 @@ from fleet.runs.outcome_history import write_ending
 from fleet.schemas import Blocked, Receipt, Spend, Stopped, Usage
 from fleet.spending import day_ledger
 from fleet.spending.budgets import day_of
-from fleet.spending.day_ledger import DayLedger, SpendEntry, entry_of
+from fleet.spending.day_ledger import DayLedger
 from tests.builders import a_run, an_ending
 
 NOW = datetime.now(UTC)
@@ -55,15 +55,15 @@ def spent(home, *, keeps=False):
 
 def test_what_was_paid_is_known_to_the_next_supervisor(home):
     """By the file, without a look at any receipt."""
-    DayLedger(home, keeps=True).record(entry_of(receipt()), NOW)
+    DayLedger(home, keeps=True).record(receipt(), NOW)
     assert spent(home) == Spend(runs=1, tokens=100, usd=1.0)
 
 
 def test_a_run_that_is_settled_twice_counts_once(home):
     """With the latest line: after a crash the run is settled again."""
     mine = DayLedger(home, keeps=True)
-    mine.record(entry_of(receipt(cost=1.0)), NOW)
-    mine.record(entry_of(receipt(cost=3.0)), NOW)
+    mine.record(receipt(cost=1.0), NOW)
+    mine.record(receipt(cost=3.0), NOW)
     assert spent(home).usd == 3.0
     assert sum((spend for spend in mine.day(TODAY).sums().values()), Spend()).usd == 3.0
 
@@ -102,7 +102,7 @@ def test_books_that_cannot_be_relied_on_are_read_from_the_receipts(home, harm):
     found = [receipt(), receipt("fleet-b", cost=2.0), receipt("fleet-c", began=yesterday)]
     for each in found:
         put(home, each)
-        DayLedger(home, keeps=True).record(entry_of(each), each.started_at)
+        DayLedger(home, keeps=True).record(each, each.started_at)
     before = spent(home)
     assert before.usd == 3.0
     harm(books(home))
@@ -154,7 +154,7 @@ def test_a_full_disk_loses_no_run(home):
     mine.day(TODAY)
     fill_the_disk(home)
     with pytest.raises(OSError):
-        mine.record(entry_of(receipt()), NOW)
+        mine.record(receipt(), NOW)
     assert mine.day(TODAY).entries == {}
 
 
@@ -180,8 +180,9 @@ def test_however_the_clock_jumps_each_run_is_in_one_day(tmp_path_factory, paymen
     last = {}
     for number, (run, shift) in enumerate(payments):
         began = noon + timedelta(days=shift)
-        entry = SpendEntry(task=f"t{shift}", run=run, spend=Spend(tokens=number + 1))
-        mine.record(entry, began)
+        used = Usage(input=number + 1)
+        found = Receipt(task_id=f"t{shift}", run=run, coder="c", started_at=began, usage=used)
+        mine.record(found, noon)
         last[day_of(began), run] = number + 1
     again = DayLedger(home, keeps=True)
     for shift in (-1, 0, 1):

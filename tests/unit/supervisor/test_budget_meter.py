@@ -75,7 +75,7 @@ class Shop:
             task_id=live.task_id, run=live.run.number, coder="told", project=live.project,
             started_at=self.now, usage=live.totals.tokens.usage, estimated_usd=live.estimated_usd,
         )  # fmt: skip
-        self.meter.record(live, receipt)
+        self.meter.ledger.record(receipt, self.now)
         self.assignments.remove(self.assignments.get(live.task_id))
 
     def notes(self, live):
@@ -104,11 +104,11 @@ def test_living_and_ended_runs_are_counted_together_and_once(shop):
     shop.spend(first, 3)
     shop.spend(second, 4)
     assert shop.look() == []
-    assert str(shop.meter.statuses[0]) == "the day's budget: ~$7.00 of $10 (70 %)"
+    assert str(shop.meter.statuses()[0]) == "the day's budget: ~$7.00 of $10 (70 %)"
     shop.end(first)
     shop.assignments.take(a_lease()).stage = Active(first)  # recorded, and not yet settled
     shop.look()
-    assert shop.meter.statuses[0].spent.usd == 7
+    assert shop.meter.statuses()[0].spent.usd == 7
     shop.spend(second, 3)
     assert ("fleet-2", "day_budget") in shop.look()
     assert shop.meter.day_is_spent()
@@ -139,7 +139,7 @@ def test_a_clock_that_jumps_over_midnight_and_back_keeps_each_day_apart(shop):
         shop.now = NOON + jump
         assert shop.look() == []
         assert not shop.meter.day_is_spent()
-        assert shop.meter.statuses[0].spent.usd == 0
+        assert shop.meter.statuses()[0].spent.usd == 0
     shop.now = NOON
     assert shop.look() == [("fleet-1", "day_budget")]
     shop.end(live)
@@ -150,7 +150,7 @@ def test_a_clock_that_jumps_over_midnight_and_back_keeps_each_day_apart(shop):
     shop.now = NOON
     shop.look()
     assert shop.meter.day_is_spent()
-    assert shop.meter.statuses[0].spent.usd == 12
+    assert shop.meter.statuses()[0].spent.usd == 12
 
 
 def test_a_projects_budget_stops_its_own_tasks_only(home):

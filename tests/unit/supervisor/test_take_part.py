@@ -21,7 +21,7 @@ from tests.contract.test_hosts import TTL, a_host
 DAY = "2026-01-01"
 
 
-class Meter:
+class Ledger:
     def __init__(self):
         self.heard = []
         self.on_record = None
@@ -51,8 +51,9 @@ def state(home):
     beat = Heartbeat(lambda: None, a_host(), machine="m", lease=TTL, say=lambda *_: None)
     settings = config.Config(max_concurrent=4, host_name="one", host_labels="gpu, linux")
     return SimpleNamespace(
-        home=home, heartbeat=beat, meter=Meter(), config=settings, assignments=OneTask(["a task"]),
-        events=[], now=lambda: NOW, accounts=Rooms(), backoff=SimpleNamespace(why=""),
+        home=home, heartbeat=beat, meter=SimpleNamespace(ledger=Ledger()), config=settings,
+        assignments=OneTask(["a task"]), events=[], now=lambda: NOW, accounts=Rooms(),
+        backoff=SimpleNamespace(why=""),
     )  # fmt: skip
 
 
@@ -69,13 +70,15 @@ def test_a_host_that_starts_nothing_tells_why(state):
 def test_what_runs_spend_is_told_and_heard(state):
     """Day budgets are for all hosts together."""
     share_spending(state, state.heartbeat)
-    state.meter.on_record(DAY, SpendEntry(task="t", run=3, project="/p", spend=Spend(tokens=5)))
+    state.meter.ledger.on_record(
+        DAY, SpendEntry(task="t", run=3, project="/p", spend=Spend(tokens=5))
+    )
     (told,) = state.heartbeat.exchange.spent
     assert (told.task_id, told.run, told.day, told.host) == ("t", 3, DAY, "home1")
     other = RunSpend(task_id="u", run=1, day=DAY, host="home2", spend=Spend(tokens=7))
     state.heartbeat.exchange.spent_elsewhere.append(other)
     keep_part(state, ending=False)
-    assert state.meter.heard == [(DAY, SpendEntry(task="u", run=1, spend=Spend(tokens=7)))]
+    assert state.meter.ledger.heard == [(DAY, SpendEntry(task="u", run=1, spend=Spend(tokens=7)))]
 
 
 def test_a_host_tells_its_free_slots_and_labels(state):

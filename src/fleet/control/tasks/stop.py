@@ -33,7 +33,7 @@ from fleet.schemas import Status, Stopped, Task
 from fleet.settlement.end_run import case_of, end_of, note_end, outcome_of
 from fleet.settlement.run_record import ExitedRun, ProcessEnd, RunRecord
 from fleet.settlement.tampering import seal_inspection, tampering
-from fleet.spending.day_ledger import DayLedger, entry_of
+from fleet.spending.day_ledger import DayLedger
 from fleet.spending.prices import Prices
 from fleet.spool.answer_request import record_last_words
 
@@ -193,8 +193,7 @@ def _end(fleet: Control, task: Task, run: Run, by: str) -> None:
     if found.abandoned:
         outcome = outcome_of(ended, claim, abandoned=True)
     end = end_of(ended, claim, outcome, found, config, now, fence=task.fence, jitter=0.0)
-    ledger = DayLedger(home, keeps=True)
-    ledger.record(entry_of(end.receipt), end.receipt.started_at or now)
+    DayLedger(home, keeps=True).record(end.receipt, now)
     note_end(record, end.ending, now)
     end.write(record)
 

@@ -14,11 +14,11 @@ from fleet.home import Home
 from fleet.home.journal import Log
 from fleet.runs.outcome_history import spent_before, was_put_off
 from fleet.runs.run_directory import began_at
-from fleet.schemas import LimitExceeded, Policy, Receipt, Spend, Task
+from fleet.schemas import LimitExceeded, Policy, Spend, Task
 from fleet.schemas.budget import BudgetStatus, Payer, shown_runs
 from fleet.schemas.decision import Decision
 from fleet.spending import budgets
-from fleet.spending.day_ledger import DayLedger, SpendEntry, entry_of
+from fleet.spending.day_ledger import DayLedger
 from fleet.spending.price_lookup import LookedUpPrices
 from fleet.supervisor.assignments import Active, ActiveRun, Assignment, Assignments
 
@@ -30,7 +30,7 @@ class BudgetMeter:
         self._home = home
         self._log = log
         self._now = clock
-        self._spending = DayLedger(home, keeps=True)
+        self.ledger = DayLedger(home, keeps=True)
         self._config = config
         self._prices, self._own_prices = LookedUpPrices(config.prices), config.prices
         self._empty = budgets.of_days(config)
@@ -39,10 +39,6 @@ class BudgetMeter:
         self._runs_seen: dict[str, tuple[ActiveRun, str, Spend]] = {}
         #: The day and the day's budget of which it was last logged that it is spent.
         self._logged_spent = ""
-        #: Called with each line of the ledger and its day.
-        self.on_record: Callable[[str, SpendEntry], None] = lambda _day, _entry: None
-        #: How the budgets of today stand, for the status file.
-        self.statuses: tuple[BudgetStatus, ...] = ()
 
     def apply(self, config: Config) -> None:
         """Go by these settings from now on."""
@@ -58,18 +54,6 @@ class BudgetMeter:
         self._prices.begin(run.totals.model)
         run.prices = self._prices
 
-    def record(self, run: ActiveRun, receipt: Receipt) -> None:
-        """Write what an ended run spent into the ledger. Raises OSError: the run is not settled."""
-        began = receipt.started_at or began_at(run.run) or self._now()
-        entry = entry_of(receipt)
-        self._spending.record(entry, began)
-        self.on_record(budgets.day_of(began), entry)
-        self._refresh(budgets.day_of(self._now()))
-
-    def add_elsewhere(self, day: str, entry: SpendEntry) -> None:
-        """A run on another host spent this: day budgets are for all hosts together."""
-        self._spending.add_elsewhere(day, entry)
-
     def over_budget(self, assignments: Assignments) -> list[tuple[Assignment, LimitExceeded]]:
         """Active runs whose budget is spent, with how they end; warns of budgets that are near."""
         now = self._now()
@@ -82,7 +66,7 @@ class BudgetMeter:
                 before = spent_before(run.run.task_dir, before=run.run.number)
                 seen = (run, budgets.day_of(began_at(run.run) or now), before)
             self._runs_seen[run.task_id] = seen
-        self._refresh(today)
+        statuses = self.statuses()
         over: list[tuple[Assignment, LimitExceeded]] = []
         for assignment, run in assignments.runs():
             _, day, before = self._runs_seen[run.task_id]
@@ -92,11 +76,19 @@ class BudgetMeter:
             mine = [own] if own is not None else []
             if day == today:
                 payer = self._payer(run.project, run.account)
-                mine += [each for each in self.statuses if each.concerns(payer)]
+                mine += [each for each in statuses if each.concerns(payer)]
             spent = next((each for each in mine if each.reached), None)
             if spent is not None and isinstance(assignment.stage, Active):
                 over.append((assignment, self._over(run, spent, now)))
         return over
+
+    def statuses(self) -> tuple[BudgetStatus, ...]:
+        """How the budgets of today stand; warns of those that are near."""
+        today = budgets.day_of(self._now())
+        found = self._of_today(today)
+        for status in found:
+            self._warn(status, today, self._of_day(today, status))
+        return found
 
     def _over(self, run: ActiveRun, spent: BudgetStatus, now: datetime) -> LimitExceeded:
         passed = budgets.ended(spent, now)
@@ -157,7 +149,7 @@ class BudgetMeter:
     def _of_today(self, today: str) -> tuple[BudgetStatus, ...]:
         if not self._empty:
             return ()
-        day = self._spending.day(today)
+        day = self.ledger.day(today)
         spends = [
             (self._payer(project, account), spend)
             for (project, account), spend in day.sums().items()
@@ -168,12 +160,6 @@ class BudgetMeter:
             if began == today and (run.task_id, run.run.number) not in day.entries
         ]
         return tuple(budgets.status_of(empty, spends) for empty in self._empty)
-
-    def _refresh(self, today: str) -> None:
-        """Update `statuses`, and warn of budgets that are near."""
-        self.statuses = self._of_today(today)
-        for status in self.statuses:
-            self._warn(status, today, self._of_day(today, status))
 
     def _of_day(self, today: str, status: BudgetStatus) -> list[ActiveRun]:
         return [
@@ -191,12 +177,12 @@ class BudgetMeter:
     def _warn(self, status: BudgetStatus, today: str, runs: list[ActiveRun]) -> None:
         """Log once a day that a budget is near, or that runs of unknown cost escape the budget."""
         key = f"{status.scope}:{status.name}:{status.budget}"
-        if status.near and self._spending.warn_once(today, f"near:{key}"):
+        if status.near and self.ledger.warn_once(today, f"near:{key}"):
             facts = {"scope": status.scope, "percent": status.percent, "why": str(status)}
             for run in runs:
                 run.stream.note("fleet_budget_near", self._now(), **facts)
             self._say(status, "budget_near", f"{status}")
-        if status.blind and self._spending.warn_once(today, f"blind:{key}"):
+        if status.blind and self.ledger.warn_once(today, f"blind:{key}"):
             text = (
                 f"{status.title} counts dollars and cannot see all: the cost of"
                 f" {shown_runs(status.spent.unpriced)} is unknown. Give their models a price in"

@@ -66,7 +66,7 @@ def share_spending(state: "SupervisorState", heartbeat: Heartbeat) -> None:
             )
         )  # fmt: skip
 
-    state.meter.on_record = tell
+    state.meter.ledger.on_record = tell
 
 
 def keep_part(state: "SupervisorState", *, ending: bool) -> None:
@@ -93,7 +93,7 @@ def _hear_spending(state: "SupervisorState", heartbeat: Heartbeat) -> None:
             task=spent.task_id, run=spent.run, project=spent.project, account=spent.account,
             spend=spent.spend,
         )  # fmt: skip
-        state.meter.add_elsewhere(spent.day, entry)
+        state.meter.ledger.add_elsewhere(spent.day, entry)
 
 
 def _update_offer(state: "SupervisorState", heartbeat: Heartbeat, *, ending: bool) -> None:
