@@ -11,17 +11,16 @@ from pathlib import Path
 from msgspec import structs
 
 from fleet.accounts.circuit_breaker import Blamed, Note, RunNoted, fault_of, spare_probe
-from fleet.errors import FleetError, InvalidTask, NotFound, Refused
+from fleet.errors import FleetError, InvalidTask
 from fleet.evidence.inspect_run import InspectedRun, Inspection, inspect_run
 from fleet.home.journal import Log
 from fleet.processes import process_identity
 from fleet.processes.keeper_client import Ended
-from fleet.queue.protocol import LeaseLost, Queue
-from fleet.runs import closed_by_hand, stop_reason
+from fleet.queue.protocol import LeaseLost
+from fleet.runs import stop_reason
 from fleet.runs.outcome_history import Ending, believed_ending
-from fleet.runs.run_directory import Run, began_at, latest_run
+from fleet.runs.run_directory import Run, began_at
 from fleet.schemas import (
-    Blocked,
     Closed,
     Failed,
     Lease,
@@ -29,7 +28,6 @@ from fleet.schemas import (
     Released,
     Settlement,
     Stopped,
-    Task,
 )
 from fleet.schemas.decision import OURS, Decision
 from fleet.schemas.units import shown_span
@@ -38,7 +36,6 @@ from fleet.settlement.end_run import (
     RunEnd,
     case_of,
     end_of,
-    is_answered,
     note_end,
     outcome_of,
 )
@@ -50,17 +47,11 @@ from fleet.supervisor.hosts.share_limits import tell_circuit
 from fleet.supervisor.machine.resource_backoff import SHORT
 from fleet.supervisor.queue_io.plan_epics import close_epics, mark_end
 from fleet.supervisor.queue_io.queue_thread import DueSettlement
+from fleet.supervisor.queue_io.reopen_tasks import go_on_if_answered, undo_close
 from fleet.supervisor.state import (
     AccountFreed,
-    QueueChanged,
     SupervisorState,
     TaskSettled,
-)
-
-#: Why a task was opened again.
-_PAST_FLEET = (
-    "it was closed past fleet while its agent was at work, and nothing shows that it is done;"
-    " to close it all the same: fleet bd close"
 )
 
 
@@ -175,7 +166,7 @@ def _answered(
     if lost is not None:
         kind, text = "lease_lost", f"not settled, the lease is lost: {lost.why}"
         if task_dir is not None and not isinstance(settlement, Closed):
-            _undo_close(state, lease, task_dir)
+            undo_close(state, lease, task_dir)
     elif isinstance(settlement, Closed):
         event = TaskSettled(task_id, closed=True)
         close_epics(state, [lease.task])
@@ -188,67 +179,6 @@ def _answered(
         go_on_if_answered(state, lease.task, task_dir)
     state.log.say(kind, f"{task_id}: {kind}: {text}", task_dir=task_dir, task=task_id)
     state.events.append(event)
-
-
-def go_on_if_answered(state: SupervisorState, task: Task, task_dir: Path | None) -> None:
-    """Open a blocked task again whose question was answered while the run was being settled.
-
-    The person's process writes the answer and then looks at the task; this one blocks the task and
-    then looks for an answer. So at least one of the two processes sees the answer and the blocked
-    task.
-    """
-    run = latest_run(task_dir) if task_dir is not None else None
-    ending = believed_ending(run) if run is not None and is_answered(run) else None
-    if ending is None or not isinstance(ending.settlement, Blocked):
-        return
-    why = ending.settlement.note.strip()
-
-    def reopen(queue: Queue) -> Task | None:
-        try:
-            now = queue.get(task.id)
-            if now.status != "blocked" or not now.notes.strip().endswith(why):
-                return None
-            return queue.reopen_task(now, by=state.queue.owner, note="ANSWERED")
-        except (NotFound, Refused):
-            return None
-
-    def reopened(done: Task | None) -> None:
-        if done is not None:
-            state.log.say("reopened", f"{done.id}: goes on with its answer", task_dir=task_dir)
-            state.events.append(QueueChanged())
-
-    state.queue.call(reopen, reopened, owed=True)
-
-
-def _undo_close(state: SupervisorState, lease: Lease, task_dir: Path) -> None:
-    """Open a task again that was closed past fleet while the task's run lived under this lease: the
-    tracker says that it is closed, and the evidence does not.
-    """
-    run = latest_run(task_dir)
-    began = began_at(run) if run is not None else None
-    if began is None:
-        return
-
-    def reopen(queue: Queue) -> Task | None:
-        try:
-            task = queue.get(lease.task.id)
-            if task.status != "closed" or task.fence != lease.fence:
-                return None
-            if closed_by_hand.noted(task_dir, began):
-                return None
-            # Once: an agent that closes the task again would go on for ever.
-            again = _PAST_FLEET in task.notes
-            by = state.queue.owner
-            return queue.reopen_task(task, by=by, note=_PAST_FLEET, blocked=again)
-        except (NotFound, Refused):
-            return None
-
-    def reopened(task: Task | None) -> None:
-        if task is not None:
-            text = f"{task.id}: opened again ({task.status}): {_PAST_FLEET}"
-            state.log.say("reopened", text, task_dir=task_dir, task=task.id)
-
-    state.queue.call(reopen, reopened, owed=True)
 
 
 def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> None:

@@ -30,7 +30,6 @@ from fleet.supervisor.adopt_runs import look_again, next_look, stop_orphans
 from fleet.supervisor.assignments import lease_of
 from fleet.supervisor.claim_work import Claimer
 from fleet.supervisor.cleanup import Cleanup
-from fleet.supervisor.finish_run import go_on_if_answered
 from fleet.supervisor.hosts.take_part import keep_part, make_heartbeat, take_part
 from fleet.supervisor.lander import Lander
 from fleet.supervisor.machine import disk_reserve
@@ -41,6 +40,7 @@ from fleet.supervisor.queue_io.obey_requests import RequestObeyer
 from fleet.supervisor.queue_io.plan_epics import close_left_epics
 from fleet.supervisor.queue_io.queue_backups import QueueBackups
 from fleet.supervisor.queue_io.queue_thread import QueueThread
+from fleet.supervisor.queue_io.reopen_tasks import go_on_if_answered
 from fleet.supervisor.shutdown import PATIENCE, Shutdown
 from fleet.supervisor.start.start_run import RunStarter
 from fleet.supervisor.state import (
