@@ -29,7 +29,7 @@ from fleet.supervisor.state import SupervisorState
 _ASK_AGAIN, _ASK_BEADS_AGAIN = 5.0, 60.0
 #: How long a host with few free slots lets other hosts ask first.
 _GIVE_WAY = 0.05
-#: So many waiting tasks are looked at when an account has room: the most urgent come first.
+#: How many waiting tasks are looked at when an account has room: the most urgent come first.
 _LOOK_AT = 100
 
 

@@ -55,7 +55,7 @@ from fleet.supervisor.stop_runs import stop_all
 from fleet.supervisor.worker_pool import WorkerPool
 from fleet.watchdog.stall_rules import Patience
 
-#: Of so many blocked tasks it is looked whether their question was answered meanwhile.
+#: The blocked tasks that are asked at the start whether their question was answered meanwhile.
 ANSWERED = Filter(statuses=("blocked",), limit=500)
 #: How often settings are read, runs are checked and progress is published.
 TICK = 1.0

@@ -157,7 +157,7 @@ class RunStarter:
         self._state.pool.submit(partial(travel.arrive, assignment.lease), arrived)
 
     def _is_whole(self, assignment: Assignment, task_dir: Path) -> bool:
-        """The task's directories are none but fleet's; else the task is given up."""
+        """Whether the task's directories are as fleet made them; else the task is given up."""
         try:
             if check_directory(task_dir):
                 check_directory(task_dir / "runs")
