@@ -16,10 +16,8 @@ from fleet.forge import pull_request_json
 from fleet.git import repository
 from fleet.git.clone import clone_place
 from fleet.git.clone.collect_work import opened_work
-from fleet.git.clone.task_refs import TaskRefs
-from fleet.git.clone.task_work import task_refs
+from fleet.git.clone.task_refs import TaskRefs, task_refs
 from fleet.git.git_command import Git
-from fleet.git.land.candidate import candidate
 from fleet.git.path_patterns import PathPatterns
 from fleet.git.refs import commit_of, merge_base, tree_of
 from fleet.git.repository import shown
@@ -116,7 +114,7 @@ def _candidate(home: Home, work: WaitingWork) -> tuple[str, tuple[str, ...]]:
         commit = _kept(refs, work)
         return commit, _protected(refs.git, refs.git, work, commit)
     with opened_work(home, refs) as cloned:
-        commit = candidate(cloned, refs, landing.tree, landing.title)
+        commit = cloned.candidate(landing.tree, landing.title)
         cloned.bring(commit)
         return commit, _protected(cloned.git, refs.git, work, commit)
 

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from fleet.files.file_lock import run_locked
 from fleet.git.clone import clone_place, disk_use
 from fleet.git.clone.collect_work import ClonedWork, kept_index, opened_work
-from fleet.git.clone.task_refs import RefMove, TaskRefs
-from fleet.git.clone.task_work import remove_clone, task_refs
+from fleet.git.clone.task_refs import RefMove, TaskRefs, task_refs
+from fleet.git.clone.task_work import remove_clone
 from fleet.git.commit_words import message_of
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.landed_proof import prove_landed

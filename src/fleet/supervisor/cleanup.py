@@ -18,8 +18,8 @@ from fleet.git import snapshot_index, snapshot_retention, tree_snapshot
 from fleet.git.clone import clone_place, disk_use
 from fleet.git.clone.collect_work import Collected, kept_index, opened_work
 from fleet.git.clone.ensure_clone import convert_linked
-from fleet.git.clone.task_refs import TaskRefs
-from fleet.git.clone.task_work import remove_clone, task_refs
+from fleet.git.clone.task_refs import TaskRefs, task_refs
+from fleet.git.clone.task_work import remove_clone
 from fleet.git.commit_words import message_of
 from fleet.home import Home, clone_record, landing_json
 from fleet.landing.fold.verify_fold import drop_spares

@@ -10,10 +10,8 @@ from msgspec import Struct
 
 from fleet.git.clone import clone_place
 from fleet.git.clone.collect_work import kept_index, opened_work
-from fleet.git.clone.task_refs import TaskRefs
-from fleet.git.clone.task_work import task_refs
+from fleet.git.clone.task_refs import TaskRefs, task_refs
 from fleet.git.commit_words import message_of
-from fleet.git.land.candidate import candidate
 from fleet.git.mirror.result_refs import ResultPushed, push_result
 from fleet.git.refs import commit_of
 from fleet.git.remote.push import RemoteRefused
@@ -67,7 +65,7 @@ def _brought(home: Home, refs: TaskRefs, title: str, tree: str) -> str:
         return commit_of(refs.git, refs.tip_ref)
     with opened_work(home, refs) as cloned:
         if tree:
-            commit = candidate(cloned, refs, tree, title)
+            commit = cloned.candidate(tree, title)
         else:
             cloned.take_snapshot(kept_index(home, refs.task_id))
             commit = cloned.committed(message_of(title, refs.task_id))

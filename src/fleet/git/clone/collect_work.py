@@ -18,7 +18,7 @@ from fleet.git import tree_snapshot
 from fleet.git.clone import agent_git_dir, clone_place
 from fleet.git.clone.source_facts import SourceFacts, facts_of
 from fleet.git.clone.task_refs import RefMove, TaskRefs, why_not_moved
-from fleet.git.commit_words import FLEET, author_in, commit_tree
+from fleet.git.commit_words import FLEET, author_in, commit_tree, message_of
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.own.copied_objects import copy_commits
 from fleet.git.own.fresh_git_dir import git_in, scratch_git_dir, write_alternates
@@ -161,6 +161,21 @@ class ClonedWork:
         return commit_tree(
             self.git, self.tree, self.head, message=message, author=author_in(self._facts.repo)
         )
+
+    def candidate(self, tree: str, title: str) -> str:
+        """The commit with exactly the tree that was verified, whatever became of the clone since:
+        HEAD, the commit that was brought before, as other hosts know that one, or a new one.
+        """
+        if tree_of(self.git, self.head) == tree:
+            return self.head
+        refs = self._refs
+        if tip := commit_of(refs.git, refs.tip_ref):
+            made_of = refs.git.ask("rev-parse", f"{tip}^{{tree}}", f"{tip}^@").decode().split()
+            if made_of == [tree, self.head]:
+                return tip
+        message = message_of(title, refs.task_id)
+        author = author_in(self._facts.repo)
+        return commit_tree(self.git, tree, self.head, message=message, author=author)
 
     def bring(self, commit: str) -> Collected:
         """Take over a commit and all others that only the clone has. Raises GitFailed, and then

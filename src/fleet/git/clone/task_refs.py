@@ -6,16 +6,19 @@ collect what the clone reads. `refs/fleet/<id>/tip` is the work that fleet broug
 """
 
 import os
+import time
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from fleet.errors import FleetError
+from fleet.git import repository
 from fleet.git.git_command import Git
 from fleet.git.refs import BRANCHES, commit_of
 from fleet.git.run_baseline import ref_of
 from fleet.home.clone_record import CloneRecord, branch_of, ref_word
 
+_LIMIT = 120.0
 #: Between the name of a task's branch and that of a branch which its agent made.
 _BESIDE = "+"
 
@@ -117,6 +120,18 @@ class TaskRefs:
         names = self.beside("*")
         ask = ("for-each-ref", "--format=%(refname)", names, f"{names}/**")
         return self.git.line(*ask).splitlines()
+
+
+def task_refs(task_id: str, record: CloneRecord) -> TaskRefs | None:
+    """The task's refs in the project's repository; None if that is gone. Raises FleetError for a
+    record that does not fit the repository.
+    """
+    repo = repository.find(record.repository)
+    if repo is None:
+        return None
+    refs = TaskRefs(Git(repo, time.monotonic() + _LIMIT), task_id)
+    refs.check_record(record)
+    return refs
 
 
 def why_not_moved(now: BranchNow, before: str, *, forward: bool) -> str:

@@ -13,12 +13,11 @@ from msgspec import Struct
 
 from fleet.errors import FleetError
 from fleet.files.file_lock import Lock, run_locked
-from fleet.git import repository, snapshot_index
+from fleet.git import snapshot_index
 from fleet.git.clone import clone_place
 from fleet.git.clone.collect_work import ClonedWork, kept_index, opened_work
-from fleet.git.clone.task_refs import TaskRefs
+from fleet.git.clone.task_refs import TaskRefs, task_refs
 from fleet.git.commit_words import message_of
-from fleet.git.git_command import Git
 from fleet.git.refs import commit_of, is_ancestor, tree_of
 from fleet.git.run_baseline import kept_ref
 from fleet.git.tree_difference import MOST_DIFF, file_changes
@@ -26,7 +25,6 @@ from fleet.home import Home, clone_record
 from fleet.home.clone_record import CloneRecord
 from fleet.schemas import FileChange
 
-_LIMIT = 120.0
 #: Seconds to wait for the lock of a task's runs.
 _PATIENCE = 5.0
 _CUT = b"\n[the rest is cut]\n"
@@ -47,7 +45,7 @@ class TaskWork:
 
     def __init__(self, home: Home, refs: TaskRefs, cloned: ClonedWork | None, commit: str) -> None:
         self._home, self._refs, self._cloned = home, refs, cloned
-        self._git: Git = cloned.git if cloned is not None else refs.git
+        self._git = cloned.git if cloned is not None else refs.git
         self._commit = commit
         self._tree = cloned.tree if cloned is not None else tree_of(self._git, commit)
         #: What the clone holds that no commit can; empty if nothing.
@@ -110,18 +108,6 @@ def _in_clone(home: Home, refs: TaskRefs, stack: ExitStack) -> ClonedWork | None
             raise
         return None  # a supervisor brought the work home and removed the clone meanwhile
     return cloned
-
-
-def task_refs(task_id: str, record: CloneRecord) -> TaskRefs | None:
-    """The task's refs in the project's repository; None if that is gone. Raises FleetError for a
-    record that does not fit the repository.
-    """
-    repo = repository.find(record.repository)
-    if repo is None:
-        return None
-    refs = TaskRefs(Git(repo, time.monotonic() + _LIMIT), task_id)
-    refs.check_record(record)
-    return refs
 
 
 def put_away(home: Home, task_id: str, *, title: str, force: bool = False) -> PutAway:

@@ -1,13 +1,22 @@
-"""A project's repository for landing: fleet's own git directory to fold in, and the refs.
+"""A project's repository for landing: fleet's own git directory to fold in, and the refs, which
+move in one transaction.
 
 The git directory is one a repository, whichever of its working trees a task was made in. Its
 working tree is an empty directory, so that git reads attributes from the commits alone.
+
+A process that is killed may leave its git behind, which moves the refs a moment later. So git reads
+what to do from a file that is locked as long as any process has it open (`fleet-land.moves` in the
+common git directory): a process that decides by where the refs stand waits for that lock first.
 """
 
+import fcntl
 import os
 import re
-from contextlib import suppress
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from fleet.errors import FleetError
 from fleet.git.git_command import Git, GitFailed
@@ -16,6 +25,9 @@ from fleet.git.own.project_refs import refs_of
 from fleet.git.repository import Repository
 
 _EMPTY = "empty"
+_MOVES = "fleet-land.moves"
+#: Seconds between looks at its lock, and that another process is waited for.
+_PAUSE, _PATIENCE = 0.02, 30.0
 #: One of 256 directories of objects, and how many in there are a sign of many in all.
 _SAMPLE, _MANY = "17", 27
 #: The first git that can merge without an index and a working tree.
@@ -46,12 +58,58 @@ class LandRepository:
         self.refs = refs_of(self.own, self.common, until)
         require_git(self.git)
 
+    def move_refs(self, moves: Sequence[str], why: str) -> None:
+        """Carry out lines as `git update-ref -z --stdin` reads them, all or none. Raises
+        GitFailed.
+        """
+        with self._moves_file() as file:
+            file.truncate(0)
+            file.write(os.fsencode("".join(moves)))
+            file.flush()
+            file.seek(0)
+            self.refs.ask("update-ref", "--no-deref", "-m", why, "-z", "--stdin", feed=file)
+
+    def wait_for_moves(self) -> None:
+        """Return when no git of a killed process moves refs any more. Raises GitFailed."""
+        if os.path.lexists(self._moves_path):
+            with self._moves_file():
+                pass
+
+    @property
+    def _moves_path(self) -> str:
+        return f"{self.repo.common_dir}/{_MOVES}"
+
+    @contextmanager
+    def _moves_file(self) -> Generator[IO[bytes]]:
+        """What git is to do: locked as long as any process has the file open."""
+        path = self._moves_path
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            fd = os.open(path, flags, 0o600)
+        except OSError as error:
+            raise GitFailed(f"{path} cannot be opened: {error.strerror or error}") from error
+        with os.fdopen(fd, "r+b") as file:
+            until = min(self.until, time.monotonic() + _PATIENCE)
+            while not _is_locked(fd):
+                if time.monotonic() >= until:
+                    raise GitFailed(f"another process holds {path}")
+                time.sleep(_PAUSE)
+            yield file
+
     def tidy(self) -> None:
         """Delete old folds, if there are many: what landed is in the project by now."""
         sample = Path(self.own.git_dir) / "objects" / _SAMPLE
         if sample.is_dir() and len(os.listdir(sample)) >= _MANY:  # noqa: PTH208
             with suppress(GitFailed):
                 self.git.ask("prune", "--expire=1.day.ago")
+
+
+def _is_locked(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def require_git(git: Git) -> None:

@@ -11,7 +11,6 @@ from msgspec import Struct
 from fleet.git.git_command import GitFailed
 from fleet.git.land.follow.follow_checkout import Follow, prepare_follow
 from fleet.git.land.land_repository import LandRepository
-from fleet.git.land.move_refs import move_refs
 from fleet.git.land.target import Target, read_target
 from fleet.git.own.copied_objects import give_objects
 from fleet.git.own.project_refs import has_table
@@ -30,8 +29,6 @@ class Moved(Struct, frozen=True, kw_only=True):
 
 class Raced(Struct, frozen=True, kw_only=True):
     """Another hand moved the branch or the line meanwhile; nothing was moved."""
-
-    now: Target
 
 
 class Held(Struct, frozen=True, kw_only=True):
@@ -53,14 +50,14 @@ def move(land: LandRepository, target: Target, new: str, *, why: str) -> Moved |
         give_objects(land.git, land.common, new, target.tip, target.line)
         behind = _prepare(land, target, new, follows)
         if not behind:
-            move_refs(land, _branch_moves(target, new), why)
+            land.move_refs(_branch_moves(target, new), why)
         elif new != target.held:
-            move_refs(land, _line_moves(target, new), why)
+            land.move_refs(_line_moves(target, new), why)
     except GitFailed as error:
         _leave(follows)
         now = read_target(land, target.branch)
         if (now.tip, now.held) != (target.tip, target.held):
-            return Raced(now=now)
+            return Raced()
         return Held(why=error.message)
     land.tidy()
     if behind:

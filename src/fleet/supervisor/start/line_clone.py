@@ -8,7 +8,7 @@ import time
 
 from fleet.git import repository
 from fleet.git.clone import clone_place
-from fleet.git.clone.task_work import task_refs
+from fleet.git.clone.task_refs import task_refs
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.target import read_target
 from fleet.git.refs import commit_of

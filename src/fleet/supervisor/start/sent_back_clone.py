@@ -10,8 +10,7 @@ import time
 from msgspec import Struct, structs
 
 from fleet.errors import FleetError
-from fleet.git.clone.task_refs import TaskRefs
-from fleet.git.clone.task_work import task_refs
+from fleet.git.clone.task_refs import TaskRefs, task_refs
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.sent_back.begin_merge import begin_merge, plan_merge
 from fleet.git.land.sent_back.landed_hunks import landed_files, landed_hunks

@@ -15,11 +15,10 @@ from fleet.files import lenient_read
 from fleet.git import tree_snapshot
 from fleet.git.clone.source_facts import PLAIN
 from fleet.git.git_command import Git, GitFailed
-from fleet.git.land.branch_checkouts import BranchCheckout, trees_of
 from fleet.git.land.follow.follow_journal import FollowJournal, FollowPlace, is_begun, open_place
 from fleet.git.land.follow.follow_steps import GITLINK, FollowStep, TreeEntry, carry_out, plan_steps
 from fleet.git.land.land_repository import LandRepository
-from fleet.git.land.move_refs import wait_for_moves
+from fleet.git.land.target import BranchCheckout, trees_of
 from fleet.git.refs import commit_of, is_ancestor
 from fleet.git.repository import Repository, shown
 from fleet.git.user_settings import settings_of
@@ -99,7 +98,7 @@ def finish_follows(land: LandRepository) -> tuple[str, ...]:
     sentences: list[str] = []
     begun = [repo for repo in trees_of(land) if is_begun(repo)]
     if begun:
-        wait_for_moves(land)
+        land.wait_for_moves()
     for repo in begun:
         place = open_place(repo)
         if place is None:

@@ -12,7 +12,8 @@ import pytest
 from fleet.git.land.fold import fold
 from fleet.git.land.follow.follow_checkout import finish_follows
 from fleet.git.land.follow.follow_journal import FOLDER
-from fleet.git.land.move_line import Moved, move
+from fleet.git.land.land_repository import LandRepository
+from fleet.git.land.move_line import Moved, Raced, move
 from fleet.git.land.target import read_target
 from tests.conftest import often
 from tests.unit.git.land.conftest import candidate, land_in, side
@@ -241,15 +242,13 @@ def test_a_submodule_moves_in_the_index_alone(repo, land, tmp_path):
 
 def test_a_file_touched_while_the_tree_follows_is_left_and_told(repo, land, work, monkeypatch):
     """The person's edit is in the file, and git shows it as a change."""
-    from fleet.git.land import move_line
-
-    write = move_line.move_refs
+    write = LandRepository.move_refs
 
     def edited_meanwhile(*args):
         write(*args)
         (repo.root / "a").write_text("edited in that moment\n")
 
-    monkeypatch.setattr(move_line, "move_refs", edited_meanwhile)
+    monkeypatch.setattr(LandRepository, "move_refs", edited_meanwhile)
     done = landed(repo, land, work)
     assert done.sentences == (f"{repo.root}: a was changed meanwhile and is left as it is",)
     assert (repo.root / "a").read_text() == "edited in that moment\n"
@@ -260,17 +259,15 @@ def test_a_branch_that_moves_in_that_moment_leaves_the_tree_as_it_was(
     repo, land, work, monkeypatch
 ):
     """The tree was ready to follow; nothing of that stays."""
-    from fleet.git.land import move_line
-
     before = everything(repo.root)
-    write = move_line.move_refs
+    write = LandRepository.move_refs
 
     def raced(*args):
         repo.git("update-ref", "refs/heads/main", repo.first)
         write(*args)
 
-    monkeypatch.setattr(move_line, "move_refs", raced)
-    assert isinstance(landed(repo, land, work), move_line.Raced)
+    monkeypatch.setattr(LandRepository, "move_refs", raced)
+    assert isinstance(landed(repo, land, work), Raced)
     assert everything(repo.root) == before
     assert not (repo.root / ".git/index.lock").exists()
     assert not (repo.root / ".git" / FOLDER).exists()
