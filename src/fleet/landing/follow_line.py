@@ -4,10 +4,7 @@ A branch that a person moved beside its line is merged with it, and verified by 
 project before it moves.
 """
 
-import threading
 import time
-
-from msgspec import structs
 
 from fleet import config
 from fleet.git.commit_words import author_in
@@ -20,68 +17,64 @@ from fleet.git.repository import Repository
 from fleet.home import Home
 from fleet.home.task_policy import policy_of
 from fleet.landing import train_words
-from fleet.landing.fold.fold_checks import check_plan, command_of
+from fleet.landing.fold.fold_checks import CheckPlan, check_plan, command_of
 from fleet.landing.fold.fold_group import fold_group
-from fleet.landing.fold.prove_fold import FoldProver, Unproved
 from fleet.landing.fold.verify_fold import Fold
-from fleet.landing.train_state import TrainEnd
-from fleet.landing.train_store import TrainPlace
+from fleet.landing.train_state import FoldProver, TrainEnd, Unproved
+from fleet.landing.train_store import Learnt
 from fleet.schemas import Settings
 
 _LIMIT = 120.0
 
 
-def follow(home: Home, repo: Repository, branch: str, abandon: threading.Event) -> TrainEnd:
+def follow(prover: FoldProver) -> TrainEnd:
     """Move the branch to the line, if the branch is behind. Raises FleetError and OSError."""
-    place = TrainPlace(home, repo.common_dir, branch)
-    learnt = place.learnt()
-    if not learnt.behind:
+    if not prover.learnt.behind:
         return TrainEnd()
-    land = LandRepository(home.path, repo, time.monotonic() + _LIMIT)
-    target = read_target(land, branch)
+    land = LandRepository(prover.home.path, prover.repo, time.monotonic() + _LIMIT)
+    target = read_target(land, prover.branch)
     if not target.tip:  # for the next train, or for a person
-        return TrainEnd(behind=learnt.behind)
-    new = _merged(home, land, target, place, abandon) if target.beside else target.line
-    learnt = place.learnt()
+        return TrainEnd(behind=prover.learnt.behind)
+    new = _merged(land, target, prover) if target.beside else target.line
     if not new:
-        return TrainEnd(behind=learnt.behind)
+        return TrainEnd(behind=prover.learnt.behind)
     moved = move(land, target, new, why="fleet: follow what landed")
     if not isinstance(moved, Moved):
-        return TrainEnd(behind=learnt.behind)
-    if moved.behind != learnt.behind:
-        place.learn(structs.replace(learnt, behind=moved.behind))
+        return TrainEnd(behind=prover.learnt.behind)
+    prover.note_behind(moved.behind)
     return TrainEnd(behind=moved.behind, sentences=moved.sentences)
 
 
-def _merged(
-    home: Home, land: LandRepository, target: Target, place: TrainPlace, abandon: threading.Event
-) -> str:
+def _merged(land: LandRepository, target: Target, prover: FoldProver) -> str:
     """The line merged with the branch beside it, verified; empty: there is no such commit, and the
     reason is stored. Raises FleetError and OSError.
     """
-    learnt, root = place.learnt(), land.repo.root
+    root = land.repo.root
     made = fold_group(land.git, target, (), author_in(land.repo))
     if isinstance(made, TreeConflict):
         why = train_words.beside_conflicts(made, target.branch, root).partition(", and then")[0]
-        place.learn(structs.replace(learnt, behind=why))
+        prover.note_behind(why)
         return ""
-    if learnt.behind.startswith(train_words.beside_fails(target)):
+    if prover.learnt.behind.startswith(train_words.beside_fails(target)):
         return ""  # these two were tried
-    policy = policy_of(config.load(home.config), Settings(cwd=root), root).policy
+    policy = policy_of(config.load(prover.home.config), Settings(cwd=root), root).policy
     plan = check_plan(policy, repository=root, clone=root, cwd=root)
-    prover = FoldProver(home, place, learnt, abandon)
     fold = Fold(branch=target.branch, commit=made.train.new, tree=made.train.tree)
     found = prover.passes(land, fold, [plan], plan.names)
-    why = learnt.behind
+    why = prover.learnt.behind
     if isinstance(found, Unproved):
         why = found.trouble or why
     elif not found:
-        failed = command_of(prover.failing(fold.tree, plan.names))
-        why = train_words.beside_fails(target, prover.command(fold.tree) or failed, root)
+        why = train_words.beside_fails(target, _command(prover.learnt, fold, plan), root)
     prover.end_train()
-    passed = {tree: tuple(sorted(each)) for tree, each in prover.passed.items()}
-    place.learn(structs.replace(learnt, passed=passed, behind=why))
+    prover.note(behind=why)
+    prover.learn()
     return fold.commit if found is True else ""
+
+
+def _command(learnt: Learnt, fold: Fold, plan: CheckPlan) -> str:
+    """The command that failed on a fold."""
+    return learnt.command(fold.tree) or command_of(learnt.failing(fold.tree, plan.names))
 
 
 def finish_followed(home: Home, repo: Repository) -> tuple[str, ...]:

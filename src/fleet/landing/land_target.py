@@ -30,7 +30,7 @@ from fleet.landing.remote.let_go import let_go
 from fleet.landing.remote.watch_forge import watch_pull_requests
 from fleet.landing.run_train import TrainRun
 from fleet.landing.settle_landing import LandingSettler
-from fleet.landing.train_state import TrainEnd
+from fleet.landing.train_state import FoldProver, TrainEnd, TrainState
 from fleet.landing.waiting_work import (
     TargetKey,
     WaitingWork,
@@ -128,7 +128,7 @@ def _follow(lander: LanderSetup, key: TargetKey) -> LandReport:
                 if not held:
                     return LandReport(target=key, problem=OTHER_LANDER)
                 sentences = finish_followed(lander.home, repo)
-                end = follow(lander.home, repo, key.branch, lander.abandon)
+                end = follow(FoldProver(lander.home, repo, key.branch, lander.abandon))
                 end = structs.replace(end, sentences=(*sentences, *end.sentences))
     except (FleetError, OSError) as error:
         problem = str(error)
@@ -149,28 +149,19 @@ def _land(
         if not held:
             return TrainEnd(left=OTHER_LANDER)
         sentences = finish_followed(home, repo)
-        reserved = ReservedFiles(home, repo, key.branch).read(tasks, lander.now())
+        at = TrainState(home, repo, key.branch, settler, abandon=lander.abandon, now=lander.now)
+        reserved = ReservedFiles(at).read(tasks, lander.now())
         if not key.branch:
             _, all_brought = _brought(lander, waiting_work(home, tasks), settler, reserved)
             return TrainEnd(sentences=sentences, more=not all_brought)
-        train = TrainRun(
-            home,
-            repo,
-            key.branch,
-            settler,
-            abandon=lander.abandon,
-            now=lander.now,
-            reserved=reserved,
-        )
+        train = TrainRun(at, reserved)
         train.recover(tasks)
-        try_again(home, repo, key.branch, tasks, settler)
+        try_again(at, tasks)
         waiting, all_brought = _brought(lander, waiting_work(home, tasks), settler, reserved)
         by_train = [each for each in waiting if each.landing.to != "pr"]
-        end = train.run(by_train) if by_train else follow(home, repo, key.branch, lander.abandon)
+        end = train.run(by_train) if by_train else follow(at.prover)
         by_forge = list(waiting_work(home, [task for task in tasks if _is_by_forge(home, task)]))
-        watched = watch_pull_requests(
-            home, repo, key.branch, by_forge, train.remote, settler, lander.now
-        )
+        watched = watch_pull_requests(at, by_forge, train.remote)
         looks = [each for each in (watched.again_in,) if each]
         looks += [LOOK_AGAIN] if reserved.delays or waiting_for_line(home, tasks) else []
         return structs.replace(

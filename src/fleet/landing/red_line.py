@@ -4,7 +4,6 @@ The work waits for a person to mend the branch, here or on the remote that it is
 tried again as soon as that has moved.
 """
 
-import time
 from collections.abc import Sequence
 
 from fleet.git.commit_words import Author, author_in
@@ -13,20 +12,17 @@ from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.merge_trees import TreeConflict
 from fleet.git.land.target import Target, read_target
 from fleet.git.refs import is_ancestor
-from fleet.git.repository import Repository
 from fleet.home import Home, landing_json
 from fleet.landing import train_words
 from fleet.landing.fold.fold_checks import command_of
 from fleet.landing.fold.fold_group import fold_group
 from fleet.landing.fold.verify_fold import Fold
 from fleet.landing.remote.remote_line import remote_line
-from fleet.landing.settle_landing import LandingSettler
 from fleet.landing.train_state import TrainState
 from fleet.landing.train_store import Train
 from fleet.landing.waiting_work import WaitingWork
 from fleet.schemas import Task
 
-_LIMIT = 120.0
 #: Seconds until a line that failed by itself is looked at again.
 LOOK_AGAIN = 20.0
 
@@ -56,14 +52,14 @@ class RedLines:
         asked. None: the train was left.
         """
         at = self._at
-        check = at.prover.failing(train.tree, train.checks)
+        check = at.prover.learnt.failing(train.tree, train.checks)
         line = line_alone(land.git, target, author_in(at.repo))
         if line is None or check in work.plan.own:
             return False
         green = at.proved(at.prover.line_passes(land, line, work.plan, check), [work])
         if green is not False:
             return None if green is None else False
-        command = at.prover.command(line.tree, train.tree) or command_of(check)
+        command = at.prover.learnt.command(line.tree, train.tree) or command_of(check)
         self._found.setdefault((line.commit, command), []).append(work.task_id)
         why = train_words.line_fails(at.branch, command, line.commit, work.task_id)
         at.settler.ask_about_line(work, why, line.commit)
@@ -87,26 +83,24 @@ def waiting_for_line(home: Home, tasks: Sequence[Task]) -> dict[str, str]:
     }
 
 
-def try_again(
-    home: Home, repo: Repository, branch: str, tasks: Sequence[Task], settler: LandingSettler
-) -> None:
+def try_again(at: TrainState, tasks: Sequence[Task]) -> None:
     """Have what waits for a red line wait for the next train, if the line has moved since. Raises
     FleetError and OSError.
     """
-    waiting = waiting_for_line(home, tasks)
+    home, waiting = at.home, waiting_for_line(at.home, tasks)
     if not waiting:
         return
-    land = LandRepository(home.path, repo, time.monotonic() + _LIMIT)
-    line = line_alone(land.git, read_target(land, branch), author_in(repo))
+    land = at.land()
+    line = line_alone(land.git, read_target(land, at.branch), author_in(at.repo))
     if line is None:
         return
     moved = [task_id for task_id, red in waiting.items() if line.commit != red]
     for task_id in moved:
-        settler.try_again(task_id, f"{branch} has moved: it is tried again")
+        at.settler.try_again(task_id, f"{at.branch} has moved: it is tried again")
     pushed = [task_id for task_id in waiting if _is_pushed(home, task_id) and task_id not in moved]
     if pushed and (remote := _ahead(home, land, line)):
         for task_id in pushed:
-            settler.try_again(task_id, f"{remote} has moved: it is tried again")
+            at.settler.try_again(task_id, f"{remote} has moved: it is tried again")
 
 
 def _is_pushed(home: Home, task_id: str) -> bool:

@@ -6,9 +6,7 @@ The order of the steps is what makes a killed lander harmless. What is meant is 
 are marked as landed and closed. The next lander sees by the line itself how far this one came.
 """
 
-import threading
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
@@ -17,26 +15,21 @@ from fleet.git.commit_words import author_in
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.landed_proof import prove_landed
 from fleet.git.land.merge_trees import TreeConflict
-from fleet.git.land.move_line import Held, Moved, move
+from fleet.git.land.move_line import Held, Moved, Raced, move
 from fleet.git.land.target import Target, read_target
 from fleet.git.remote.push import RemoteMoved, RemoteRefused
 from fleet.git.remote.remote_git import RemoteSilent
-from fleet.git.repository import Repository
-from fleet.home import Home
 from fleet.landing import train_words
 from fleet.landing.fold.fold_group import fold_group, is_fold_of, landed_since
 from fleet.landing.fold.reserved_files import ReservedFiles
 from fleet.landing.red_line import RedLines
 from fleet.landing.remote.follow_remote import RemoteFollower
 from fleet.landing.remote.remote_line import RemoteLine
-from fleet.landing.settle_landing import LandingSettler
 from fleet.landing.train_rules import Parts, batch
 from fleet.landing.train_state import (
     RACES,
     ForPerson,
-    LineMoved,
     TrainEnd,
-    TrainLanded,
     TrainState,
 )
 from fleet.landing.train_store import Member, Train
@@ -56,25 +49,14 @@ class FoldedPart(Struct, frozen=True, kw_only=True):
 class TrainRun:
     """One train of one branch, under the lock of the branch's landers."""
 
-    def __init__(
-        self,
-        home: Home,
-        repo: Repository,
-        branch: str,
-        settler: LandingSettler,
-        *,
-        abandon: threading.Event,
-        now: Callable[[], datetime],
-        reserved: ReservedFiles | None = None,
-    ) -> None:
-        self._abandon = abandon
-        self._reserved = reserved or ReservedFiles(home, repo, branch)
-        self._at = TrainState(home, repo, branch, settler, abandon=abandon, now=now)
-        self._red_lines = RedLines(self._at)
+    def __init__(self, at: TrainState, reserved: ReservedFiles | None = None) -> None:
+        self._at, self._place = at, at.prover.place
+        self._reserved = reserved or ReservedFiles(at)
+        self._red_lines = RedLines(at)
         #: What a killed lander meant to do and did not.
         self._meant: Train | None = None
         #: Has the line follow its remote branch.
-        self.remote = RemoteFollower(self._at)
+        self.remote = RemoteFollower(at)
 
     def run(self, waiting: Sequence[WaitingWork]) -> TrainEnd:
         """Land what waits, as far as one batch reaches. Raises FleetError and OSError."""
@@ -82,7 +64,7 @@ class TrainRun:
         limit = min((work.rules.batch for work in waiting), default=1)
         if not parts.waiting:
             ids = [work.task_id for work in waiting]
-            parts = batch(ids, self._at.share.batch_size(limit))
+            parts = batch(ids, self._at.prover.learnt.share.batch_size(limit))
         wanted = {task_id for part in parts.waiting for task_id in part}
         group = [work for work in waiting if work.task_id in wanted and self._at.settler.test(work)]
         for work in group:
@@ -98,7 +80,7 @@ class TrainRun:
                 waits += self._at.settler.wait_again(work.task_id, self._at.silence)
             if not self._at.left:
                 self._at.prover.end_train()
-            self._at.learn()
+            self._at.prover.learn()
         self._at.sentences += self._red_lines.sentences()
         return self._at.end(more=waits > 0 or len(waiting) > len(group))
 
@@ -107,7 +89,7 @@ class TrainRun:
         landed. If none has, and the line stands where it did, the next train is the same one.
         """
         at = self._at
-        train = at.place.meant()
+        train = self._place.meant()
         if train is None:
             return
         land = at.land()
@@ -128,11 +110,12 @@ class TrainRun:
         ]
         at.mark(land, structs.replace(train, members=tuple(held)), waiting)
         if target.tip and target.line != target.tip:
-            at.note_ahead()
+            # The lander that moved the line may have been killed before it could say why.
+            at.prover.note_behind(at.prover.learnt.behind or train_words.KILLED)
         if not held and target.line == train.old:
             self._meant = train
         else:
-            at.place.done()
+            self._place.done()
 
     def _parts_of(self, waiting: Sequence[str]) -> Parts:
         """The parts that a killed lander had still to try, as far as their candidates wait."""
@@ -146,7 +129,7 @@ class TrainRun:
         by_id = {work.task_id: work for work in group}
         races = 0
         while parts.waiting:
-            if self._abandon.is_set():
+            if self._at.prover.abandon.is_set():
                 self._at.left = "it was stopped"
                 return
             land = self._at.land()
@@ -171,11 +154,11 @@ class TrainRun:
                 parts = self._red(land, folded.target, train, parts, by_id)
                 continue
             match self._take(land, folded, train, part):
-                case TrainLanded():
-                    self._at.held = ""
+                case Moved():
+                    self._at.prover.note(held="")
                     parts = parts.rest
-                case LineMoved():
-                    self._at.held = ""
+                case Raced():
+                    self._at.prover.note(held="")
                     races += 1
                     if races > RACES:
                         self._at.left = f"{self._at.branch} moves all the time"
@@ -192,15 +175,15 @@ class TrainRun:
 
     def _take(
         self, land: LandRepository, folded: FoldedPart, train: Train, part: Sequence[WaitingWork]
-    ) -> TrainLanded | LineMoved | Held | ForPerson | RemoteSilent:
+    ) -> Moved | Raced | Held | ForPerson | RemoteSilent:
         """Push the verified value, if it is to be pushed, and have the line take it."""
         remote = folded.remote
         pushed = remote.push(train.new) if remote is not None else None
         match pushed:
             case RemoteMoved():
-                return LineMoved()
+                return Raced()
             case RemoteRefused(why=why):
-                self._at.place.done()
+                self._place.done()
                 return ForPerson(train_words.refused(train.upstream, why))
             case RemoteSilent(why=why):
                 return RemoteSilent(why=train_words.silent(train.upstream, why))
@@ -209,16 +192,16 @@ class TrainRun:
         if isinstance(moved, Held):
             return moved
         if isinstance(moved, Moved):
-            self._at.note(moved)
+            self._at.moved(moved)
         elif pushed is None:
-            return LineMoved()
+            return moved
         elif why := self.remote.catch_up(train.new, part):  # the remote has it: not folded again
             return ForPerson(why)
         if remote is not None:
             remote.note(train.new)
         self._at.mark(land, train, part)
-        self._at.place.done()
-        return TrainLanded()
+        self._place.done()
+        return Moved(commit=train.new)
 
     def _fold(
         self, land: LandRepository, part: Sequence[WaitingWork]
@@ -276,22 +259,24 @@ class TrainRun:
         """Split a part that failed; a single candidate goes back, unless the line is to blame."""
         if len(train.members) > 1:
             return parts.split()
-        self._at.place.done()
+        self._place.done()
         work = by_id[train.ids[0]]
         is_red = self._red_lines.blames(land, target, train, work)
         if is_red is not False:
             return parts.others if is_red else Parts(())
-        self._at.share = self._at.share.after(1, green=False)
+        prover = self._at.prover
+        prover.note(share=prover.learnt.share.after(1, green=False))
         since = landed_since(land.git, work.landing.base, target.line, but=work.task_id)
-        output = self._at.prover.output(train.tree)
+        output = prover.learnt.output(train.tree)
         self._at.settler.send_back(work, train_words.failing(output, self._at.branch, since))
         return parts.split()
 
     def _hold(self, parts: Parts, by_id: dict[str, WaitingWork], why: str) -> None:
         """The line cannot be moved. A full disk passes; the same reason twice is for a person."""
-        if why == self._at.held:
+        if why == self._at.prover.learnt.held:
             self._ask(parts, by_id, why)
-        self._at.held = self._at.left = why
+        self._at.prover.note(held=why)
+        self._at.left = why
 
     def _ask(self, parts: Parts, by_id: dict[str, WaitingWork], why: str) -> None:
         for part in parts.waiting:

@@ -2,17 +2,14 @@
 
 Candidates that wait are verified together. If that fails the batch is split in two, and the part
 that fails is split again until one candidate is found; no candidate that came later joins such a
-part, so that one broken candidate cannot hold up those behind it again and again. What is known of
-a tree is not asked for twice.
+part, so that one broken candidate cannot hold up those behind it again and again.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
-#: How many trees with their passed checks are remembered.
-KEPT_PROOFS = 500
 #: What an older candidate counts for, with each that came after it: about twenty are remembered.
 _FADES = 0.95
 
@@ -84,34 +81,3 @@ def batch(waiting: Sequence[str], size: int) -> Parts:
     """The candidates to begin with, of those that wait, in the order of the queue."""
     first = tuple(waiting[: max(1, size)])
     return Parts((first,) if first else ())
-
-
-class Proofs(Struct, frozen=True):
-    """The checks that passed on each tree, oldest tree first, and those that failed."""
-
-    passed: Mapping[str, frozenset[str]] = {}
-    failed: Mapping[str, frozenset[str]] = {}
-
-    def missing(self, tree: str, checks: Sequence[str]) -> tuple[str, ...]:
-        """The checks that have not passed on a tree yet."""
-        known = self.passed.get(tree, frozenset())
-        return tuple(check for check in checks if check not in known)
-
-    def is_red(self, tree: str, checks: Sequence[str]) -> bool:
-        """One of these checks failed on the tree, and would fail again."""
-        return not self.failed.get(tree, frozenset()).isdisjoint(checks)
-
-    def failing(self, tree: str, checks: Sequence[str]) -> str:
-        """The first of these checks that failed on a tree; empty: none did."""
-        known = self.failed.get(tree, frozenset())
-        return next((check for check in checks if check in known), "")
-
-    def green(self, tree: str, checks: Iterable[str]) -> "Proofs":
-        both = self.passed.get(tree, frozenset()) | frozenset(checks)
-        others = {name: known for name, known in self.passed.items() if name != tree}
-        kept = list({**others, tree: both}.items())[-KEPT_PROOFS:]
-        return structs.replace(self, passed=dict(kept))
-
-    def red(self, tree: str, check: str) -> "Proofs":
-        both = self.failed.get(tree, frozenset()) | {check}
-        return structs.replace(self, failed={**self.failed, tree: both})

@@ -1,13 +1,15 @@
-"""What the parts of one train share: the branch, what is known of trees, and how
-the train stands.
+"""What the parts of one train share: the branch, what is known of trees, and how the train stands.
+
+What is known stands in one value, the content of `learnt.json`: a tree that passed or failed its
+checks is not verified again.
 """
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.landed_proof import prove_landed
@@ -15,11 +17,10 @@ from fleet.git.land.move_line import Moved
 from fleet.git.repository import Repository
 from fleet.home import Home
 from fleet.landing import train_words
-from fleet.landing.fold.fold_checks import distinct
-from fleet.landing.fold.prove_fold import FoldProver, Unproved
-from fleet.landing.fold.verify_fold import Fold
+from fleet.landing.fold.fold_checks import CheckPlan, all_names, command_of, distinct
+from fleet.landing.fold.verify_fold import Fold, clear, verify_fold
 from fleet.landing.settle_landing import LandingSettler
-from fleet.landing.train_store import Learnt, Train, TrainPlace
+from fleet.landing.train_store import FailedCheck, Train, TrainPlace
 from fleet.landing.waiting_work import WaitingWork
 
 #: Seconds for the git commands of one fold and move.
@@ -51,12 +52,93 @@ class ForPerson(Struct, frozen=True):
     why: str
 
 
-class TrainLanded(Struct, frozen=True):
-    """The line holds the train."""
+class Unproved(Struct, frozen=True, kw_only=True):
+    """Whether the fold passes is not known."""
+
+    #: Why its commands could not be run, through no fault of the work; empty: they were stopped.
+    trouble: str = ""
 
 
-class LineMoved(Struct, frozen=True):
-    """Another hand moved the branch or its remote: the train is folded anew."""
+class FoldProver:
+    """What the trains of one branch have learnt; what is not known of a tree is verified."""
+
+    def __init__(self, home: Home, repo: Repository, branch: str, abandon: threading.Event) -> None:
+        self.home, self.repo, self.branch, self.abandon = home, repo, branch, abandon
+        self.place = TrainPlace(home, repo.common_dir, branch)
+        self.learnt = structs.replace(self.place.learnt(), repository=repo.root, branch=branch)
+
+    def learn(self) -> None:
+        """Remember for the next train what is known by now. Raises OSError."""
+        self.place.learn(self.learnt)
+
+    def note(self, **known: object) -> None:
+        """Change what is known; the next call of `learn` remembers it."""
+        self.learnt = structs.replace(self.learnt, **known)
+
+    def note_behind(self, why: str) -> None:
+        """Why the branch is behind its line; empty: the branch is not. Remembered at once: after a
+        kill the branch would not follow before the next train. Raises OSError.
+        """
+        if why != self.learnt.behind:
+            self.note(behind=why)
+            self.learn()
+
+    def credit(self, tree: str, checks: Iterable[str]) -> None:
+        """A run's own verification counts."""
+        self.learnt = self.learnt.with_passed(tree, checks)
+
+    def passes(
+        self,
+        land: LandRepository,
+        fold: Fold,
+        plans: Sequence[CheckPlan],
+        checks: tuple[str, ...],
+    ) -> bool | Unproved:
+        """Whether a fold passes these checks, which are some of the plans'. Raises FleetError and
+        OSError.
+        """
+        if self.learnt.failing(fold.tree, checks):
+            return False
+        missing = self.learnt.missing(fold.tree, checks)
+        if not missing:
+            return True
+        place = self.place.checkout(fold.tree)
+        clear(place.parent, keep=place)
+        known = frozenset(all_names(plans)) - frozenset(missing)
+        result = verify_fold(self.home, land, place, fold, plans, known, self.abandon)
+        if result is None or result.trouble:
+            return Unproved(trouble=result.trouble if result is not None else "")
+        self.learnt = self.learnt.with_passed(fold.tree, result.passed)
+        if not result.failed:
+            return True
+        failed = result.failed if result.failed in checks else missing[0]
+        command = command_of(failed) if result.failed in checks else result.failed
+        found = FailedCheck(check=failed, output=result.output, command=command)
+        self.note(failed={**self.learnt.failed, fold.tree: found})
+        return False
+
+    def line_passes(
+        self, land: LandRepository, line: Fold, plan: CheckPlan, check: str
+    ) -> bool | Unproved:
+        """Whether the line passes a check without any candidate; remembered until another line is
+        asked about.
+        """
+        found = self.passes(land, line, [plan], (check,))
+        known = self.learnt.red.get(line.tree, ())
+        if found is False and check not in known:
+            self.note(red={line.tree: (*known, check)})
+        return found
+
+    def forget_red(self) -> None:
+        """Forget failures, as a person asked: the cause may be mended, outside of the tree."""
+        self.note(failed={}, red={})
+
+    def end_train(self) -> None:
+        """End the train: remove the checkouts, and forget what failed, so that the same work is
+        tried again if it comes again.
+        """
+        self.note(failed={})
+        clear(self.place.verify)
 
 
 class TrainState:
@@ -73,21 +155,15 @@ class TrainState:
         now: Callable[[], datetime],
     ) -> None:
         self.home, self.repo, self.branch, self.settler = home, repo, branch, settler
-        self._now = now
-        self.place = TrainPlace(home, repo.common_dir, branch)
-        self.place.make()
-        learnt = self.place.learnt()
-        self.prover = FoldProver(home, self.place, learnt, abandon)
-        #: How many candidates fail, and why the line could not be moved last time.
-        self.share, self.held = learnt.share, learnt.held
-        self._behind = learnt.behind
+        self.now = now
+        self.prover = FoldProver(home, repo, branch, abandon)
         self.sentences: list[str] = []
         #: Why the train was left; and why a remote branch could not be read or moved for now.
         self.left = self.silence = ""
 
-    def land(self) -> LandRepository:
-        """The repository for one fold and move."""
-        return LandRepository(self.home.path, self.repo, time.monotonic() + _LIMIT)
+    def land(self, limit: float = _LIMIT) -> LandRepository:
+        """The repository, for git commands that take `limit` seconds at most."""
+        return LandRepository(self.home.path, self.repo, time.monotonic() + limit)
 
     def is_green(
         self, land: LandRepository, train: Train, part: Sequence[WaitingWork]
@@ -96,7 +172,7 @@ class TrainState:
         if train.new == train.old:  # the line holds all of it already
             return True
         if train.members:
-            self.place.mean(train)
+            self.prover.place.mean(train)
         fold = Fold(branch=self.branch, commit=train.new, tree=train.tree)
         plans = distinct([work.plan for work in part])
         return self.proved(self.prover.passes(land, fold, plans, train.checks), part)
@@ -104,7 +180,7 @@ class TrainState:
     def proved(self, found: bool | Unproved, part: Sequence[WaitingWork]) -> bool | None:
         """What the prover found; None: unknown, and the train was left. Raises OSError."""
         if not isinstance(found, Unproved):
-            self.learn()  # at once: a lander that comes after a kill does not verify it again
+            self.prover.learn()  # at once: a lander after a kill does not verify it again
             return found
         self.left = found.trouble or "it was stopped"
         if found.trouble:  # through no fault of the work: a person has to mend something
@@ -114,50 +190,23 @@ class TrainState:
 
     def mark(self, land: LandRepository, train: Train, works: Sequence[WaitingWork]) -> None:
         """The line holds these members: they have landed."""
-        self.share = self.share.after(len(train.members), green=True)
+        self.prover.note(share=self.prover.learnt.share.after(len(train.members), green=True))
         by_id = {work.task_id: work for work in works}
         for member in train.members:
             if (work := by_id.get(member.task_id)) is not None:
                 proof = prove_landed(land.git, member.commit, member.candidate, member.commit)
-                self.settler.landed(work, train_words.receipt(train, member, proof, self._now()))
+                self.settler.landed(work, train_words.receipt(train, member, proof, self.now()))
 
-    def note(self, moved: Moved) -> None:
+    def moved(self, moved: Moved) -> None:
         """The line has moved. Raises OSError."""
         self.sentences += moved.sentences
-        self._note_behind(moved.behind)
-
-    def note_ahead(self) -> None:
-        """Note that the line is ahead of the branch, and that the lander which moved the line was
-        killed before saying why: the branch follows when possible. Raises OSError.
-        """
-        self._note_behind(self._behind or train_words.KILLED)
-
-    def _note_behind(self, why: str) -> None:
-        """Remembered at once: after a kill the branch would not follow before the next train."""
-        before, self._behind = self._behind, why
-        if why != before:
-            self.learn()
-
-    def learn(self) -> None:
-        """Remember what this train has learnt by now. Raises OSError."""
-        passed = {tree: tuple(sorted(each)) for tree, each in self.prover.passed.items()}
-        learnt = Learnt(
-            repository=self.repo.root,
-            branch=self.branch,
-            share=self.share,
-            behind=self._behind,
-            held=self.held,
-            passed=passed,
-            failed=dict(self.prover.failed),
-            red=self.prover.red_lines,
-        )
-        self.place.learn(learnt)
+        self.prover.note_behind(moved.behind)
 
     def end(self, *, more: bool) -> TrainEnd:
         """How the train ended."""
         return TrainEnd(
             more=more and not self.left,
             left=self.left,
-            behind=self._behind,
+            behind=self.prover.learnt.behind,
             sentences=tuple(self.sentences),
         )

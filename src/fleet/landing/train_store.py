@@ -8,7 +8,7 @@ say; of one that fleet did not write only that is believed by which nothing land
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -21,13 +21,15 @@ from fleet.files.atomic_write import write_atomically
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import read_bounded
 from fleet.home import Home
-from fleet.landing.train_rules import FailingShare, Proofs
+from fleet.landing.train_rules import FailingShare
 
 T = TypeVar("T")
 
 FOLDER = "trains"
 _TRAIN = "train.json"
 _LEARNT = "learnt.json"
+#: How many trees with their passed checks are remembered.
+KEPT_PROOFS = 500
 
 
 class Member(Struct, frozen=True, kw_only=True):
@@ -87,16 +89,31 @@ class Learnt(Struct, frozen=True, kw_only=True):
     #: The last line that failed without a candidate: the tree, with the checks that failed.
     red: dict[str, tuple[str, ...]] = {}
 
-    @property
-    def proofs(self) -> Proofs:
-        red = {tree: {*self.red.get(tree, ())} for tree in (*self.red, *self.failed)}
-        for tree, found in self.failed.items():
-            red[tree].add(found.check)
-        return Proofs(_sets(self.passed), _sets(red))
+    def missing(self, tree: str, checks: Sequence[str]) -> tuple[str, ...]:
+        """The checks that have not passed on a tree yet."""
+        known = self.passed.get(tree, ())
+        return tuple(check for check in checks if check not in known)
 
+    def failing(self, tree: str, checks: Sequence[str]) -> str:
+        """The first of these checks that failed on a tree, and would fail again; empty: none."""
+        known = {*self.red.get(tree, ())}
+        known |= {self.failed[tree].check} if tree in self.failed else set()
+        return next((check for check in checks if check in known), "")
 
-def _sets(known: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
-    return {tree: frozenset(checks) for tree, checks in known.items()}
+    def with_passed(self, tree: str, checks: Iterable[str]) -> "Learnt":
+        """With checks that passed on a tree, which is the newest now; the oldest are forgotten."""
+        both = tuple(sorted({*self.passed.get(tree, ()), *checks}))
+        others = {name: known for name, known in self.passed.items() if name != tree}
+        kept = list({**others, tree: both}.items())[-KEPT_PROOFS:]
+        return structs.replace(self, passed=dict(kept))
+
+    def command(self, *trees: str) -> str:
+        """The command that failed on the first of these trees that failed in this train."""
+        return next((self.failed[each].command for each in trees if each in self.failed), "")
+
+    def output(self, tree: str) -> str:
+        """The end of what the check that failed on a tree printed."""
+        return self.failed[tree].output if tree in self.failed else ""
 
 
 _LARGEST = 16 << 20
@@ -142,6 +159,7 @@ class TrainPlace:
 
     def mean(self, train: Train) -> Train:
         """Write down what is going to be done. Raises OSError."""
+        self.make()
         _write(_TRAINS, self.path / _TRAIN, train, durable=True)
         return train
 
@@ -154,6 +172,7 @@ class TrainPlace:
     def learn(self, learnt: Learnt) -> None:
         """Keep what is learnt for the next train. Raises OSError."""
         if learnt != self.learnt():
+            self.make()
             _write(_LEARNTS, self.path / _LEARNT, learnt, durable=False)
 
     @property

@@ -5,8 +5,10 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
-from fleet.landing.train_rules import KEPT_PROOFS, FailingShare, Parts, Proofs, batch
+from fleet.landing.train_rules import FailingShare, Parts, batch
+from fleet.landing.train_store import FailedCheck, Learnt
 
 CHECK = ("make test",)
 
@@ -16,18 +18,20 @@ class Line:
 
     def __init__(self, is_good):
         self.held, self.values, self.runs = [], [()], 0
-        self.back, self.is_good, self.proofs = [], is_good, Proofs()
+        self.back, self.is_good, self.learnt = [], is_good, Learnt()
 
     def try_part(self, part):
         """Whether the line with these candidates passes; a known tree is not verified again."""
         tree = repr((*self.held, *part))
-        if self.proofs.is_red(tree, CHECK):
-            return False
-        if self.proofs.missing(tree, CHECK):
+        learnt = self.learnt
+        if not learnt.failing(tree, CHECK) and learnt.missing(tree, CHECK):
             self.runs += 1
+            failed = {**learnt.failed, tree: FailedCheck(check=CHECK[0])}
             good = self.is_good((*self.held, *part))
-            self.proofs = self.proofs.green(tree, CHECK) if good else self.proofs.red(tree, *CHECK)
-        return not self.proofs.is_red(tree, CHECK)
+            self.learnt = (
+                learnt.with_passed(tree, CHECK) if good else structs.replace(learnt, failed=failed)
+            )
+        return not self.learnt.failing(tree, CHECK)
 
     def land(self, waiting, limit=4):
         """All that waits, train by train; returns the most runs that a batch took."""
@@ -123,14 +127,3 @@ def test_batches_shrink_as_candidates_fail_and_grow_as_they_land():
     assert FailingShare(0, 1).batch_size(4) == 1
     assert FailingShare(1, 0).batch_size(4) == 4
     assert FailingShare().batch_size(1) == 1
-
-
-def test_what_is_known_of_a_tree_is_not_asked_again():
-    """A passed check is missing no more; the oldest trees are forgotten."""
-    proofs = Proofs().green("t", ["a"])
-    assert proofs.missing("t", ["a", "b"]) == ("b",)
-    assert proofs.missing("u", ["a"]) == ("a",)
-    for number in range(KEPT_PROOFS):
-        proofs = proofs.green(f"t{number}", ["a"])
-    assert proofs.missing("t", ["a"]) == ("a",)
-    assert proofs.red("t", "b").is_red("t", ["a", "b"])

@@ -5,7 +5,14 @@ import pytest
 from msgspec import structs
 
 from fleet.home import Home, make_home
-from fleet.landing.train_store import Learnt, Train, TrainPlace, branches_behind
+from fleet.landing.train_store import (
+    KEPT_PROOFS,
+    FailedCheck,
+    Learnt,
+    Train,
+    TrainPlace,
+    branches_behind,
+)
 
 
 @pytest.fixture
@@ -63,3 +70,17 @@ def test_a_train_that_fleet_did_not_write_is_not_gone_on_with(place):
     found = place.meant()
     assert found is not None
     assert (found.new, found.parts) == ("evil", ())
+
+
+def test_what_is_known_of_a_tree_is_not_asked_again():
+    """A passed check is missing no more, and a failed one fails again; the oldest trees are
+    forgotten.
+    """
+    learnt = Learnt().with_passed("t", ["a"])
+    assert learnt.missing("t", ["a", "b"]) == ("b",)
+    assert learnt.missing("u", ["a"]) == ("a",)
+    for number in range(KEPT_PROOFS):
+        learnt = learnt.with_passed(f"t{number}", ["a"])
+    assert learnt.missing("t", ["a"]) == ("a",)
+    failed = structs.replace(learnt, failed={"t": FailedCheck(check="b")}, red={"t": ("c",)})
+    assert [failed.failing("t", each) for each in (["a"], ["a", "b"], ["c"])] == ["", "b", "c"]

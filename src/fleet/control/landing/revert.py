@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.landing.only_people import refuse_agents
-from fleet.control.landing.withdraw import complete_train
+from fleet.control.landing.withdraw import complete_train, train_of
 from fleet.errors import FleetError, Refused
 from fleet.git import repository
 from fleet.git.commit_words import TRAILER, author_in, commit_tree
@@ -31,9 +31,8 @@ from fleet.home.landing_json import LandedAs, Landing
 from fleet.landing.fold.fold_checks import CheckPlan
 from fleet.landing.follow_line import finish_followed, follow
 from fleet.landing.land_target import lander_lock
-from fleet.landing.run_train import TrainRun
 from fleet.landing.settle_landing import LandingSettler, Unlandable
-from fleet.landing.train_state import TrainEnd
+from fleet.landing.train_state import FoldProver, TrainEnd
 from fleet.landing.waiting_work import WaitingWork, work_of_run
 from fleet.schemas import Task
 
@@ -170,12 +169,8 @@ def _reverted(
     work = _candidate(fleet, repo, task, landing)
     if isinstance(work, str):
         settler.commit = work
-        return follow(fleet.home, repo, landing.into, threading.Event())
-    return _train(fleet, repo, landing, settler).run([work])
-
-
-def _train(fleet: Control, repo: Repository, landing: Landing, settler: LandingSettler) -> TrainRun:
-    return TrainRun(fleet.home, repo, landing.into, settler, abandon=threading.Event(), now=_now)
+        return follow(FoldProver(fleet.home, repo, landing.into, threading.Event()))
+    return train_of(fleet, repo, landing.into, settler).run([work])
 
 
 def _candidate(fleet: Control, repo: Repository, task: Task, landing: Landing) -> WaitingWork | str:

@@ -17,6 +17,7 @@ from fleet.home.landing_json import Landing
 from fleet.landing.land_target import lander_lock
 from fleet.landing.run_train import TrainRun
 from fleet.landing.settle_landing import LandingSettler
+from fleet.landing.train_state import TrainState
 from fleet.landing.waiting_work import survey, target_key, tasks_of
 
 
@@ -83,9 +84,14 @@ def complete_train(fleet: Control, repo: Repository, landing: Landing, by: str) 
     """
     ids = survey(fleet.home).work.get(target_key(landing.repository, landing.into), ())
     settler = LandingSettler(fleet.home, fleet.queue, by=by, now=_now)
-    train = TrainRun(fleet.home, repo, landing.into, settler, abandon=threading.Event(), now=_now)
-    train.recover(tasks_of(fleet.queue, ids))
+    train_of(fleet, repo, landing.into, settler).recover(tasks_of(fleet.queue, ids))
     return ids
+
+
+def train_of(fleet: Control, repo: Repository, branch: str, settler: LandingSettler) -> TrainRun:
+    """A train that this command runs itself, under the lander's lock."""
+    at = TrainState(fleet.home, repo, branch, settler, abandon=threading.Event(), now=_now)
+    return TrainRun(at)
 
 
 def _now() -> datetime:

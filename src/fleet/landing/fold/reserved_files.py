@@ -6,21 +6,19 @@ there are others. So candidates that change such a file wait their turn: each is
 the next one begins with what this one landed.
 """
 
-import time
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 
 from fleet.git.git_command import Git
-from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.target import read_target
-from fleet.git.repository import GitFailed, Repository
-from fleet.home import Home, landing_json
+from fleet.git.repository import GitFailed
+from fleet.home import landing_json
 from fleet.home.landing_json import Landing
 from fleet.landing.fold.fold_group import changed_files
+from fleet.landing.train_state import TrainState
 from fleet.schemas import Task
 
-_LIMIT = 60.0
 #: The longest that others wait for an agent, which may itself wait for a limit or a person.
 _LONGEST = timedelta(hours=1)
 
@@ -28,8 +26,8 @@ _LONGEST = timedelta(hours=1)
 class ReservedFiles:
     """The files in conflict of the tasks of one branch that are with their agents."""
 
-    def __init__(self, home: Home, repo: Repository, branch: str) -> None:
-        self._home, self._repo, self._branch = home, repo, branch
+    def __init__(self, at: TrainState) -> None:
+        self._at = at
         self._by_task: dict[str, frozenset[str]] = {}
         #: A candidate was found that has to wait.
         self.delays = False
@@ -37,7 +35,7 @@ class ReservedFiles:
     def read(self, tasks: Sequence[Task], now: datetime) -> "ReservedFiles":
         """Take over what tasks that were sent back have reserved."""
         for task in tasks:
-            landing = landing_json.believed(self._home, task.id)
+            landing = landing_json.believed(self._at.home, task.id)
             if landing is None or landing.state != "back" or landing.why_back != "conflict":
                 continue
             if task.status in ("open", "in_progress") and now - landing.at <= _LONGEST:
@@ -71,5 +69,5 @@ class ReservedFiles:
     @cached_property
     def _line(self) -> tuple[Git, str]:
         """Where the branch stands: asked once, and only if something is reserved."""
-        land = LandRepository(self._home.path, self._repo, time.monotonic() + _LIMIT)
-        return land.git, read_target(land, self._branch).line
+        land = self._at.land()
+        return land.git, read_target(land, self._at.branch).line

@@ -53,8 +53,8 @@ class RemoteFollower:
             if isinstance(moved, Held):
                 return moved.why
             if isinstance(moved, Moved):
-                at.note(moved)
-                at.learn()
+                at.moved(moved)
+                at.prover.learn()
                 return ""
         return f"{at.branch} moves all the time"
 

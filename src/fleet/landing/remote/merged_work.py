@@ -1,8 +1,7 @@
 """What the forge merged: proved by git, followed by the line of the branch, and then landed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Protocol
 
 from fleet.forge.pull_request import PullRequest
 from fleet.git.git_command import Git, GitFailed
@@ -11,6 +10,7 @@ from fleet.git.land.landed_proof import prove_landed
 from fleet.git.refs import is_ancestor
 from fleet.git.remote.push import delete_branch
 from fleet.home.landing_json import LandedAs, Landing
+from fleet.landing.remote.follow_remote import RemoteFollower
 from fleet.landing.remote.remote_line import RemoteLine
 from fleet.landing.settle_landing import LandingSettler
 from fleet.landing.waiting_work import WaitingWork
@@ -20,14 +20,6 @@ _LATER = timedelta(seconds=30)
 BY_FORGE = "forge"
 
 
-class LineFollower(Protocol):
-    """Brings the line of the branch to hold a commit of the remote."""
-
-    def catch_up(self, commit: str, works: Sequence[WaitingWork]) -> str:
-        """Empty: the line holds the commit; else why it cannot."""
-        ...
-
-
 class MergedWork:
     """Lands what was merged on the forge."""
 
@@ -35,7 +27,7 @@ class MergedWork:
         self,
         git: Git,
         line: RemoteLine,
-        follower: LineFollower,
+        follower: RemoteFollower,
         settler: LandingSettler,
         now: Callable[[], datetime],
     ) -> None:

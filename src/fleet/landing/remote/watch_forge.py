@@ -1,8 +1,6 @@
 """Watches the pull requests of one branch, with the forge that the remote leads to."""
 
-import time
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -12,13 +10,13 @@ from fleet.forge import pull_request_json
 from fleet.forge.connect import connect
 from fleet.forge.forge_protocol import Forge
 from fleet.git.land.land_repository import LandRepository
-from fleet.git.repository import Repository
 from fleet.home import Home
 from fleet.home.task_policy import forge_settings
-from fleet.landing.remote.merged_work import LineFollower, MergedWork
+from fleet.landing.remote.follow_remote import RemoteFollower
+from fleet.landing.remote.merged_work import MergedWork
 from fleet.landing.remote.pull_requests import SOON, PullRequestRun
 from fleet.landing.remote.remote_line import RemoteLine, remote_line
-from fleet.landing.settle_landing import LandingSettler
+from fleet.landing.train_state import TrainState
 from fleet.landing.waiting_work import WaitingWork
 
 #: Seconds for the git commands of one look at all pull requests of a branch.
@@ -33,34 +31,29 @@ class OpenPullRequests(Struct, frozen=True, kw_only=True):
 
 
 def watch_pull_requests(
-    home: Home,
-    repo: Repository,
-    branch: str,
-    works: Sequence[WaitingWork],
-    follower: LineFollower,
-    settler: LandingSettler,
-    now: Callable[[], datetime],
+    at: TrainState, works: Sequence[WaitingWork], follower: RemoteFollower
 ) -> OpenPullRequests:
     """Look after the pull requests of a branch, under the lock of the branch's landers."""
+    home, settler = at.home, at.settler
     mine = [work for work in works if work.landing.to == "pr" and work.landing.commit]
     mine = [work for work in mine if work.landing.state in ("waiting", "asks")]
     if not mine:
         return OpenPullRequests()
-    land = LandRepository(home.path, repo, time.monotonic() + _LIMIT)
-    line = remote_line(home, land, branch)
+    land = at.land(_LIMIT)
+    line = remote_line(home, land, at.branch)
     forge = line if isinstance(line, str) else _forge(home, land, line)
     if isinstance(line, str) or isinstance(forge, str):
         for work in mine:
             settler.ask(work, str(forge).replace("land ID", f"land {work.task_id}"))
         return OpenPullRequests()
-    merged = MergedWork(land.git, line, follower, settler, now)
-    run = PullRequestRun(home, land.git, line, forge, merged, settler, now)
+    merged = MergedWork(land.git, line, follower, settler, at.now)
+    run = PullRequestRun(home, land.git, line, forge, merged, settler, at.now)
     due = run.look_after(mine)
     if due is None:
         return OpenPullRequests()
     open_ = [work.task_id for work in mine if pull_request_json.read(home, work.task_id)]
     gone = {*settler.closed, *settler.back}
-    again_in = max(SOON.total_seconds(), (due - now()).total_seconds())
+    again_in = max(SOON.total_seconds(), (due - at.now()).total_seconds())
     return OpenPullRequests(
         task_ids=tuple(each for each in open_ if each not in gone), again_in=again_in
     )

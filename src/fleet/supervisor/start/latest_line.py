@@ -5,21 +5,19 @@ The lander does the same before it lands anything. A host that only runs a task 
 what the task waited for, or merge less than what its work conflicted with.
 """
 
+import threading
 import time
-
-from msgspec import structs
 
 from fleet.git import repository
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.move_line import Moved, move
 from fleet.git.land.target import read_target
 from fleet.git.refs import is_ancestor
-from fleet.git.repository import Repository
 from fleet.home import Home
 from fleet.landing.follow_line import finish_followed
 from fleet.landing.land_target import lander_lock
 from fleet.landing.remote.remote_line import remote_line
-from fleet.landing.train_store import TrainPlace
+from fleet.landing.train_state import FoldProver
 from fleet.schemas.policy import LandRules
 
 _LIMIT = 300.0
@@ -50,12 +48,4 @@ def follow_landed(home: Home, cwd: str, rules: LandRules) -> None:
         moved = move(land, target, remote.commit, why="fleet: follow the remote")
         if isinstance(moved, Moved):
             remote.note(remote.commit)
-            _note_behind(TrainPlace(home, repo.common_dir, branch), repo, branch, moved.behind)
-
-
-def _note_behind(place: TrainPlace, repo: Repository, branch: str, behind: str) -> None:
-    """Remember that the branch has to follow its line, once no checkout is in the way."""
-    learnt = place.learnt()
-    if learnt.behind != behind:
-        place.make()
-        place.learn(structs.replace(learnt, repository=repo.root, branch=branch, behind=behind))
+            FoldProver(home, repo, branch, threading.Event()).note_behind(moved.behind)
