@@ -161,14 +161,14 @@ def _land(
         by_train = [each for each in waiting if each.landing.to != "pr"]
         end = train.run(by_train) if by_train else follow(at.prover)
         by_forge = list(waiting_work(home, [task for task in tasks if _is_by_forge(home, task)]))
-        watched = watch_pull_requests(at, by_forge, train.remote)
-        looks = [each for each in (watched.again_in,) if each]
+        forge = watch_pull_requests(at, by_forge)
+        looks = [forge.again_in] if forge.again_in else []
         looks += [LOOK_AGAIN] if reserved.delays or waiting_for_line(home, tasks) else []
         return structs.replace(
             end,
             more=end.more or not all_brought,
             sentences=(*sentences, *end.sentences),
-            watched=watched.task_ids,
+            watched=forge.watched,
             again_in=min(looks, default=0.0),
         )
 

@@ -23,7 +23,7 @@ from fleet.landing import train_words
 from fleet.landing.fold.fold_group import fold_group, is_fold_of, landed_since
 from fleet.landing.fold.reserved_files import ReservedFiles
 from fleet.landing.red_line import RedLines
-from fleet.landing.remote.follow_remote import RemoteFollower
+from fleet.landing.remote.follow_remote import catch_up, line_to_push, was_pushed
 from fleet.landing.remote.remote_line import RemoteLine
 from fleet.landing.train_rules import Parts, batch
 from fleet.landing.train_state import (
@@ -55,8 +55,6 @@ class TrainRun:
         self._red_lines = RedLines(at)
         #: What a killed lander meant to do and did not.
         self._meant: Train | None = None
-        #: Has the line follow its remote branch.
-        self.remote = RemoteFollower(at)
 
     def run(self, waiting: Sequence[WaitingWork]) -> TrainEnd:
         """Land what waits, as far as one batch reaches. Raises FleetError and OSError."""
@@ -96,8 +94,8 @@ class TrainRun:
         target = read_target(land, at.branch)
         mine = [task for task in tasks if task.id in train.ids]
         waiting = list(waiting_work(at.home, mine))
-        if train.upstream and self.remote.was_pushed(land, train):
-            if why := self.remote.catch_up(train.new, waiting):
+        if train.upstream and was_pushed(at, land, train):
+            if why := catch_up(at, train.new, waiting):
                 raise FleetError(f"{train.upstream} has what landed, and {why}")
             target = read_target(land, at.branch)
         candidates = {work.task_id: work.landing.commit for work in waiting}
@@ -195,7 +193,7 @@ class TrainRun:
             self._at.moved(moved)
         elif pushed is None:
             return moved
-        elif why := self.remote.catch_up(train.new, part):  # the remote has it: not folded again
+        elif why := catch_up(self._at, train.new, part):  # the remote has it: not folded again
             return ForPerson(why)
         if remote is not None:
             remote.note(train.new)
@@ -207,7 +205,7 @@ class TrainRun:
         self, land: LandRepository, part: Sequence[WaitingWork]
     ) -> FoldedPart | ForPerson | RemoteSilent:
         """The value that the line may take, on top of what its remote has."""
-        remote = self.remote.line_to_push(land, part)
+        remote = line_to_push(self._at, land, part)
         if isinstance(remote, RemoteSilent | ForPerson):
             return remote
         target = read_target(land, self._at.branch)

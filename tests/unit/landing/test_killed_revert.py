@@ -13,7 +13,7 @@ from fleet.control.landing.revert import revert
 from fleet.errors import Refused
 from fleet.git.remote.remote_git import RemoteSilent
 from fleet.home import landing_json
-from fleet.landing.remote.follow_remote import RemoteFollower
+from fleet.landing import run_train
 from fleet.landing.train_state import TrainState
 from tests.landings import LandHome
 
@@ -110,7 +110,7 @@ def test_a_remote_that_gives_no_answer_says_nothing_of_the_work(scene, monkeypat
     task = scene.verified("Say one", part_1="one\n")
     scene.land()
     silent = RemoteSilent(why="origin/main gives no answer")
-    monkeypatch.setattr(RemoteFollower, "line_to_push", lambda *_: silent)
+    monkeypatch.setattr(run_train, "line_to_push", lambda *_: silent)
     with pytest.raises(Refused) as refused:
         take_back(scene, task)
     assert refused.value.message == "main stays as it is: origin/main gives no answer"

@@ -1,6 +1,5 @@
 """What the forge merged: proved by git, followed by the line of the branch, and then landed."""
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from fleet.forge.pull_request import PullRequest
@@ -10,9 +9,9 @@ from fleet.git.land.landed_proof import prove_landed
 from fleet.git.refs import is_ancestor
 from fleet.git.remote.push import delete_branch
 from fleet.home.landing_json import LandedAs, Landing
-from fleet.landing.remote.follow_remote import RemoteFollower
+from fleet.landing.remote.follow_remote import catch_up
 from fleet.landing.remote.remote_line import RemoteLine
-from fleet.landing.settle_landing import LandingSettler
+from fleet.landing.train_state import TrainState
 from fleet.landing.waiting_work import WaitingWork
 
 _LATER = timedelta(seconds=30)
@@ -23,16 +22,8 @@ BY_FORGE = "forge"
 class MergedWork:
     """Lands what was merged on the forge."""
 
-    def __init__(
-        self,
-        git: Git,
-        line: RemoteLine,
-        follower: RemoteFollower,
-        settler: LandingSettler,
-        now: Callable[[], datetime],
-    ) -> None:
-        self._git, self._line, self._follower = git, line, follower
-        self._settler, self._now = settler, now
+    def __init__(self, at: TrainState, git: Git, line: RemoteLine) -> None:
+        self._at, self._git, self._line = at, git, line
 
     def landed(self, work: WaitingWork, pr: PullRequest, commit: str) -> datetime | None:
         """The forge merged the pull request as this commit: have the line follow, and land the
@@ -40,10 +31,10 @@ class MergedWork:
         """
         if (why := self.catch_up(work)) or not self._holds(commit):
             words = why or f"the forge calls it merged as {commit[:12]}, which {pr.base} lacks"
-            self._settler.ask(work, f"pull request #{pr.number} is merged, and {words}")
-            return self._now() + _LATER
+            self._at.settler.ask(work, f"pull request #{pr.number} is merged, and {words}")
+            return self._at.now() + _LATER
         proof = proof_of(self._git, work.landing.commit, commit, self._line.commit)
-        self._settler.landed(work, self._receipt(work.landing, pr, commit, proof))
+        self._at.settler.landed(work, self._receipt(work.landing, pr, commit, proof))
         if proof != BY_FORGE:
             # Left to people if it cannot be deleted now: the work is on the base.
             delete_branch(self._line.remote, ref=f"refs/heads/{pr.branch}", commit=pr.head)
@@ -55,7 +46,7 @@ class MergedWork:
             return f"{self._line.shown} gives no answer: {silent.why}"
         if not self._line.commit:
             return f"{self._line.shown} is gone"
-        return self._follower.catch_up(self._line.commit, [work])
+        return catch_up(self._at, self._line.commit, [work])
 
     def _holds(self, commit: str) -> bool:
         return bool(commit) and is_ancestor(self._git, commit, self._line.commit)
@@ -70,7 +61,7 @@ class MergedWork:
             proof=proof,
             checks=(*landing.checks, *(f"{name} (on the forge)" for name in passed)),
             line_after=self._line.commit,
-            at=self._now(),
+            at=self._at.now(),
             pushed=f"{self._line.shown} {self._line.commit}",
             pr=pr.page,
         )

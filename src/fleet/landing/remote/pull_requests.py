@@ -36,11 +36,11 @@ from fleet.forge.reactions import (
 from fleet.git.git_command import Git
 from fleet.git.remote.push import Pushed, RemoteMoved, RemoteRefused, push_task_branch
 from fleet.git.remote.remote_git import RemoteSilent
-from fleet.home import Home
 from fleet.home.clone_record import branch_of
 from fleet.landing.remote.merged_work import MergedWork
 from fleet.landing.remote.remote_line import RemoteLine
-from fleet.landing.settle_landing import LandingSettler, Unlandable
+from fleet.landing.settle_landing import Unlandable
+from fleet.landing.train_state import TrainState
 from fleet.landing.waiting_work import WaitingWork
 from fleet.runs import receipt_json
 from fleet.runs.run_directory import latest_run
@@ -52,18 +52,10 @@ SOON = timedelta(seconds=1)
 class PullRequestRun:
     """Looks once after each pull request of a branch that is due."""
 
-    def __init__(
-        self,
-        home: Home,
-        git: Git,
-        line: RemoteLine,
-        forge: Forge,
-        merged: MergedWork,
-        settler: LandingSettler,
-        now: Callable[[], datetime],
-    ) -> None:
-        self._home, self._git, self._line, self._forge = home, git, line, forge
-        self._merged, self._settler, self._now = merged, settler, now
+    def __init__(self, at: TrainState, git: Git, line: RemoteLine, forge: Forge) -> None:
+        self._home, self._settler, self._now = at.home, at.settler, at.now
+        self._git, self._line, self._forge = git, line, forge
+        self._merged = MergedWork(at, git, line)
 
     def look_after(self, works: Sequence[WaitingWork]) -> datetime | None:
         """See to each of these tasks; when the next one is due, if one is."""

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from fleet import config
 from fleet.errors import FleetError
 from fleet.forge import pull_request_json
@@ -12,51 +10,39 @@ from fleet.forge.forge_protocol import Forge
 from fleet.git.land.land_repository import LandRepository
 from fleet.home import Home
 from fleet.home.task_policy import forge_settings
-from fleet.landing.remote.follow_remote import RemoteFollower
-from fleet.landing.remote.merged_work import MergedWork
 from fleet.landing.remote.pull_requests import SOON, PullRequestRun
 from fleet.landing.remote.remote_line import RemoteLine, remote_line
-from fleet.landing.train_state import TrainState
+from fleet.landing.train_state import TrainEnd, TrainState
 from fleet.landing.waiting_work import WaitingWork
 
 #: Seconds for the git commands of one look at all pull requests of a branch.
 _LIMIT = 900.0
 
 
-class OpenPullRequests(Struct, frozen=True, kw_only=True):
-    """The tasks whose pull request is open, and in how many seconds the forge is asked again."""
-
-    task_ids: tuple[str, ...] = ()
-    again_in: float = 0.0
-
-
-def watch_pull_requests(
-    at: TrainState, works: Sequence[WaitingWork], follower: RemoteFollower
-) -> OpenPullRequests:
-    """Look after the pull requests of a branch, under the lock of the branch's landers."""
+def watch_pull_requests(at: TrainState, works: Sequence[WaitingWork]) -> TrainEnd:
+    """Look after the pull requests of a branch, under the lock of the branch's landers; which of
+    them are watched, and when the forge is asked again.
+    """
     home, settler = at.home, at.settler
     mine = [work for work in works if work.landing.to == "pr" and work.landing.commit]
     mine = [work for work in mine if work.landing.state in ("waiting", "asks")]
     if not mine:
-        return OpenPullRequests()
+        return TrainEnd()
     land = at.land(_LIMIT)
     line = remote_line(home, land, at.branch)
     forge = line if isinstance(line, str) else _forge(home, land, line)
     if isinstance(line, str) or isinstance(forge, str):
         for work in mine:
             settler.ask(work, str(forge).replace("land ID", f"land {work.task_id}"))
-        return OpenPullRequests()
-    merged = MergedWork(land.git, line, follower, settler, at.now)
-    run = PullRequestRun(home, land.git, line, forge, merged, settler, at.now)
-    due = run.look_after(mine)
+        return TrainEnd()
+    due = PullRequestRun(at, land.git, line, forge).look_after(mine)
     if due is None:
-        return OpenPullRequests()
+        return TrainEnd()
     open_ = [work.task_id for work in mine if pull_request_json.read(home, work.task_id)]
     gone = {*settler.closed, *settler.back}
     again_in = max(SOON.total_seconds(), (due - at.now()).total_seconds())
-    return OpenPullRequests(
-        task_ids=tuple(each for each in open_ if each not in gone), again_in=again_in
-    )
+    watched = tuple(each for each in open_ if each not in gone)
+    return TrainEnd(watched=watched, again_in=again_in)
 
 
 def _forge(home: Home, land: LandRepository, line: RemoteLine) -> Forge | str:
