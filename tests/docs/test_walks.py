@@ -11,6 +11,7 @@ SIZE = ROOT / "docs/decisions/032-the-size-of-the-house.md"
 COUNTS = r"(\d+ / \d+) \| "
 ROW = re.compile(r"^\| (\([a-d]\) .+?) \| (\d+ / \d+) \| \d+ \| (\d+ / \d+) \|$", re.MULTILINE)
 NOW_ROW = re.compile(rf"^\| (\([a-d]\) .+?) \| {COUNTS * 5}".rstrip(" ") + "$", re.MULTILINE)
+LANDING_ROW = re.compile(r"^\| (\(e\) .+?) \| (\d+ / \d+) \| (\d+ / \d+) \|$", re.MULTILINE)
 STEP = re.compile(r"(→|⇒) ([\w/]+)")
 
 
@@ -23,6 +24,9 @@ def walks():
         old, _, new, *_ = part.split("```\n")[1:5]
         found.append(pytest.param(before, old, id=f"{name}, before"))
         found.append(pytest.param(after, new, id=f"{name}, after"))
+    page = SIZE.read_text(encoding="utf-8")
+    for name, before, _ in LANDING_ROW.findall(page):
+        found.append(pytest.param(before, listed(page, f"{name}, before"), id=f"{name}, before"))
     return found + [pytest.param(count, text, id=f"{name}, now") for name, count, text in present()]
 
 
@@ -30,7 +34,14 @@ def present():
     """The walks through the tree as it is: the name, the counts and the list of each."""
     page = SIZE.read_text(encoding="utf-8")
     for name, *counts in NOW_ROW.findall(page):
-        yield name, counts[3], page.partition(f"\n{name}, now:\n")[2].split("```\n")[1]
+        yield name, counts[3], listed(page, f"{name}, now")
+    for name, _, count in LANDING_ROW.findall(page):
+        yield name, count, listed(page, f"{name}, now")
+
+
+def listed(page, title):
+    """The list below a title."""
+    return page.partition(f"\n{title}:\n")[2].split("```\n")[1]
 
 
 @pytest.mark.parametrize(("count", "text"), walks())
@@ -59,4 +70,4 @@ def test_a_walk_of_now_leads_through_modules_that_are_there(text):
 
 def test_every_row_of_the_tables_has_its_lists():
     """No row is passed over for its form."""
-    assert len(walks()) == 15
+    assert len(walks()) == 17
