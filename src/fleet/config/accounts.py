@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Any, cast
 
-from fleet.config.key_kinds import Key
+from fleet.config.key_kinds import VARIABLE, Key, read_secret_place
 from fleet.config.keys import KEYS
+from fleet.errors import BadInput
 from fleet.schemas.account import Account
 
 TABLE = "accounts"
 
 _TEXT = Key("coder", "")
 _NAME = r"[a-z0-9][a-z0-9_-]{0,40}"
-_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 _SOURCES = "env:NAME, file:/PATH or keyring:SERVICE/USER"
 
 
@@ -90,19 +90,16 @@ def _path(value: object) -> str:
 
 
 def _source(value: object) -> str:
-    text = value if isinstance(value, str) and value.isprintable() else ""
-    kind, _, rest = text.partition(":")
-    good = {
-        "env": bool(re.fullmatch(_VARIABLE, rest)),
-        "file": PurePath(rest).is_absolute(),
-        "keyring": all(rest.partition("/")),
-    }
+    try:
+        place = read_secret_place(value) if isinstance(value, str) and value.isprintable() else ""
+    except BadInput:
+        place = ""
     # The value may be the secret itself, put in the wrong place: the message does not repeat it.
-    return "" if good.get(kind) else f"must say where the secret is, never hold it: {_SOURCES}"
+    return "" if place else f"must say where the secret is, never hold it: {_SOURCES}"
 
 
 def _variable(value: object) -> str:
-    good = isinstance(value, str) and re.fullmatch(_VARIABLE, value)
+    good = isinstance(value, str) and re.fullmatch(VARIABLE, value)
     return "" if good else "must be the name of a variable, never a secret"
 
 

@@ -22,7 +22,8 @@ KeyKind = Literal[
     "text", "number", "span", "size", "dollars", "expectation", "budget", "chain", "names",
     "branch", "forge", "secret_place", "host", "labels",
 ]  # fmt: skip
-_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+#: The name of a variable.
+VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 
 
 def read_names(text: str) -> tuple[str, ...]:
@@ -31,7 +32,7 @@ def read_names(text: str) -> tuple[str, ...]:
     if names == (NONE,):
         return ()
     for name in names:
-        if not re.fullmatch(_NAME, name):
+        if not re.fullmatch(VARIABLE, name):
             raise BadInput(
                 f"{name!r} is no name of a variable", hint="Write names, never values: NAME, OTHER"
             )
@@ -59,7 +60,7 @@ def read_secret_place(text: str) -> str:
     kind, _, rest = text.partition(":")
     good = {
         NONE: not rest,
-        "env": bool(re.fullmatch(_NAME, rest)),
+        "env": bool(re.fullmatch(VARIABLE, rest)),
         "file": rest.startswith("/"),
         "keyring": all(rest.partition("/")),
     }
@@ -69,6 +70,15 @@ def read_secret_place(text: str) -> str:
             hint="Write env:NAME, file:/PATH or keyring:SERVICE/USER",
         )
     return "" if kind == NONE else text
+
+
+def check_secret_places(places: Mapping[str, str]) -> None:
+    """Raise BadInput for a setting of a table, by its name, that is no place of a secret."""
+    for name, place in places.items():
+        try:
+            read_secret_place(place)
+        except BadInput as error:
+            raise BadInput(f"{name}: {error.message}: {error.hint}") from None
 
 
 #: How the text of a kind is read; the reader raises what is wrong with the text.

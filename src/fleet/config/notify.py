@@ -7,7 +7,7 @@ from typing import Any, Literal, cast, get_args
 import msgspec
 from msgspec import Struct
 
-from fleet.config.key_kinds import read_secret_place
+from fleet.config.key_kinds import check_secret_places
 from fleet.errors import BadInput
 from fleet.schemas import units
 
@@ -108,11 +108,7 @@ def _check(found: NotifySettings) -> None:
     places = {"telegram.token": found.telegram.token} if found.telegram else {}
     if found.ntfy:
         places |= {"ntfy.topic": found.ntfy.topic, "ntfy.token": found.ntfy.token}
-    for name, place in places.items():
-        try:
-            read_secret_place(place)
-        except BadInput as error:
-            raise BadInput(f"{name}: {error.message}: {error.hint}") from None
+    check_secret_places(places)
     for each in (found.telegram and found.telegram.base_url, found.ntfy and found.ntfy.url):
         if each and not re.fullmatch(r"https?://[^\s@?#]+", each):
             raise BadInput(f"{each!r} is no address: https://host")

@@ -6,7 +6,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct, field
 
-from fleet.config.key_kinds import read_secret_place
+from fleet.config.key_kinds import check_secret_places
 from fleet.errors import BadInput
 
 TABLE = "otel"
@@ -69,7 +69,4 @@ def _check(found: OtelSettings, *, given: bool) -> None:
     for name, place in found.headers.items():
         if not re.fullmatch(_HEADER, name):
             raise BadInput(f"{name!r} is no name of a header")
-        try:
-            read_secret_place(place)
-        except BadInput as error:
-            raise BadInput(f"headers.{name}: {error.message}: {error.hint}") from None
+        check_secret_places({f"headers.{name}": place})
