@@ -1,7 +1,8 @@
-"""`owner`: the name that the supervisors of one home claim tasks under."""
+"""`owner`: the name that the supervisors of one home claim tasks under; and what people call it."""
 
 import os
 
+from fleet.config import Config
 from fleet.files.safe_read import read_bounded
 from fleet.home import Home
 
@@ -28,3 +29,14 @@ def read_or_make(home: Home) -> str:
     name = f"fleet{os.urandom(4).hex()}"
     write_atomically(home.path / FILE, f"{name}\n".encode())
     return name
+
+
+def host_name(config: Config) -> str:
+    """What people call this machine among the hosts."""
+    if config.host_name != "auto":
+        return config.host_name
+    import platform  # only a shared queue has hosts
+
+    node = platform.node()
+    plain = "".join(each if each.isalnum() or each in "._-" else "-" for each in node)
+    return plain.strip("._-")[:100] or "host"

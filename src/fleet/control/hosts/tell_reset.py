@@ -2,18 +2,17 @@
 
 import os
 from collections.abc import Iterable
-
-import msgspec
+from functools import partial
 
 from fleet import coders
 from fleet.accounts import candidates, credentials
 from fleet.accounts.account_state import AccountReset
 from fleet.accounts.circuit_breaker import CircuitReset
 from fleet.accounts.keyring import read_keyring
-from fleet.accounts.news_rules import CircuitNews, KeyNews, circuit_of_key, circuit_of_name
+from fleet.accounts.news_rules import circuit_of_key, circuit_of_name
 from fleet.control import Control
 from fleet.home import owner_file
-from fleet.queue.sql.hosts.shared_news import HostNews, NewsKind, share_news
+from fleet.queue.sql.hosts.shared_news import HostNews, host_news, share_news
 
 
 def tell_reset(
@@ -23,18 +22,14 @@ def tell_reset(
     host = owner_file.read(fleet.home)
     if not fleet.config.shares_queue or not host:
         return
+    tell = partial(host_news, host=host, by=owner_file.host_name(fleet.config))
+    subjects = [circuit_of_name(name) for name in circuits]
     news: list[HostNews] = []
-
-    def add(kind: NewsKind, subject: str, topic: str, event: KeyNews | CircuitNews) -> None:
-        value = msgspec.json.encode({"by": fleet.config.host_name, "event": event}).decode()
-        news.append(HostNews(kind=kind, host=host, subject=subject, topic=topic, value=value))
-
     for name in accounts:
         if mark := _mark(fleet, name):
-            add("account", mark, "reset", AccountReset())
-            add("circuit", circuit_of_key(mark), "state", CircuitReset())
-    for name in circuits:
-        add("circuit", circuit_of_name(name), "state", CircuitReset())
+            news.append(tell("account", mark, "reset", AccountReset()))
+            subjects.append(circuit_of_key(mark))
+    news += [tell("circuit", subject, "state", CircuitReset()) for subject in subjects]
     if news:
         share_news(fleet.tracker, news)
 

@@ -4,7 +4,6 @@ A thread and a connection of their own: neither a mirror that is fetched for an 
 call that hangs may make the host look dead.
 """
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -219,7 +218,3 @@ class Heartbeat:
             self._say("host_up", f"host {name} takes part, with {self.host.slots} slots")
         else:
             self._say("host_up", f"host {name} takes tasks again")
-
-
-def new_incarnation() -> str:
-    return os.urandom(8).hex()

@@ -1,5 +1,6 @@
 """What this machine has to offer to the tasks of a shared queue."""
 
+import os
 import platform
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -11,7 +12,6 @@ from fleet.config import KEYS, Config
 from fleet.files.safe_read import read_bounded
 from fleet.home import Home, owner_file
 from fleet.schemas import Host
-from fleet.supervisor.hosts.heartbeat import new_incarnation
 
 _MACHINE = Path("/etc/machine-id")
 
@@ -21,8 +21,8 @@ def host_of(home: Home, config: Config) -> Host:
     now = datetime.now(UTC)
     return Host(
         id=owner_file.read_or_make(home),
-        incarnation=new_incarnation(),
-        name=host_name(config),
+        incarnation=os.urandom(8).hex(),
+        name=owner_file.host_name(config),
         version=__version__,
         labels=labels_of(config),
         coders=runnable_coders(home),
@@ -31,15 +31,6 @@ def host_of(home: Home, config: Config) -> Host:
         started_at=now,
         seen_at=now,
     )
-
-
-def host_name(config: Config) -> str:
-    """What people call this machine among the hosts."""
-    if config.host_name != "auto":
-        return config.host_name
-    node = platform.node()
-    plain = "".join(each if each.isalnum() or each in "._-" else "-" for each in node)
-    return plain.strip("._-")[:100] or "host"
 
 
 def labels_of(config: Config) -> tuple[str, ...]:

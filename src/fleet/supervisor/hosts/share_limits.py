@@ -25,7 +25,7 @@ from fleet.accounts.news_rules import (
     key_news,
     key_news_holds,
 )
-from fleet.queue.sql.hosts.shared_news import HostNews, NewsKind
+from fleet.queue.sql.hosts.shared_news import HostNews, NewsKind, host_news
 from fleet.schemas.units import shown_span
 from fleet.supervisor.hosts.no_hosts import NoHosts
 
@@ -150,9 +150,7 @@ def _tell(
     at_once: bool,
 ) -> None:
     host = heartbeat.host
-    value = msgspec.json.encode({"by": host.name, "event": event}).decode()
-    heartbeat.exchange.news.append(
-        HostNews(kind=kind, host=host.id, subject=subject, topic=topic, value=value)
-    )
+    news = host_news(kind, subject, topic, event, host=host.id, by=host.name)
+    heartbeat.exchange.news.append(news)
     if at_once:
         heartbeat.look()

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from fleet.config import Config
 from fleet.git.mirror.warm_addresses import warm_addresses
-from fleet.home import Home
+from fleet.home import Home, owner_file
 from fleet.home.status_file import paused
 from fleet.queue import open_heartbeat
 from fleet.queue.sql.hosts.shared_spending import RunSpend
 from fleet.schemas.account import read_chain
 from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.hosts.heartbeat import Heartbeat
-from fleet.supervisor.hosts.host_offer import host_name, host_of, labels_of, machine_of
+from fleet.supervisor.hosts.host_offer import host_of, labels_of, machine_of
 from fleet.supervisor.hosts.no_hosts import NoHosts
 from fleet.supervisor.hosts.reach import resting_coders
 from fleet.supervisor.hosts.share_limits import hear_limits, share_limits
@@ -103,7 +103,7 @@ def _update_offer(state: "SupervisorState", heartbeat: Heartbeat, *, ending: boo
     free = max(0, config.max_concurrent - len(state.assignments))
     heartbeat.update(
         unreachable=unreachable,
-        name=host_name(config),
+        name=owner_file.host_name(config),
         labels=labels_of(config),
         slots=config.max_concurrent,
         free=0 if ending or paused(state.home) else free,

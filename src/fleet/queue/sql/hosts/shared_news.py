@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Literal, cast
 
+import msgspec
 from msgspec import Struct
 
 from fleet.queue.sql.row_mapping import moment, to_micros
@@ -37,6 +38,14 @@ class HostNews(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         return f"{self.host} {self.topic} {self.subject}"
+
+
+def host_news(
+    kind: NewsKind, subject: str, topic: str, event: object, *, host: str, by: str
+) -> HostNews:
+    """What the host of this id, which people call `by`, tells of one event."""
+    value = msgspec.json.encode({"by": by, "event": event}).decode()
+    return HostNews(kind=kind, host=host, subject=subject, topic=topic, value=value)
 
 
 def share_news(queue: SqlQueue, news: Iterable[HostNews]) -> None:
