@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from fleet.control import Control
-from fleet.control.queue.ready_tasks import foreign_commands
+from fleet.control.queue.trust import foreign_commands
 from fleet.errors import InvalidTask
 from fleet.schemas import Task
 from fleet.schemas.shown_text import harmless_json

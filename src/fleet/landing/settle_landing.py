@@ -6,7 +6,6 @@ A task that a person or another process changed meanwhile is left as it is.
 from collections.abc import Callable
 from datetime import datetime
 
-import msgspec
 from msgspec import Struct, structs
 
 from fleet.errors import InvalidTask, NotFound, Refused
@@ -17,7 +16,7 @@ from fleet.home.task_json import settings_of
 from fleet.landing.waiting_work import WaitingWork
 from fleet.queue.protocol import Queue
 from fleet.queue.sql.travel.run_files import RunFiles
-from fleet.schemas import Task
+from fleet.schemas import Task, settings_metadata
 
 #: How many of those that landed since a task is told of.
 _MOST_AGAINST = 20
@@ -210,7 +209,7 @@ class LandingSettler:
             return
         own = structs.replace(own, repository=None)
         task_json.write(self._home, task.id, own)
-        self._queue.add_metadata(task.id, {"fleet": msgspec.to_builtins(own)})
+        self._queue.add_metadata(task.id, settings_metadata(own))
 
     def _change(self, task_id: str, before: tuple[str, ...], **changes: object) -> bool:
         """Change the record of a task that is in one of these states; False: the task is in

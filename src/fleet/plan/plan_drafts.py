@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from fleet.plan.neutral_plan import Plan, PlannedTask
 from fleet.plan.plan_graph import groups_of, waits_of
 from fleet.queue.protocol import Draft
-from fleet.schemas import Settings
+from fleet.schemas import Settings, settings_metadata
 
 #: The keys of the epic and of the acceptance task; no task of a plan can have them.
 EPIC = ""
@@ -238,4 +238,4 @@ def metadata_of(planned: PlannedDraft, ids: Mapping[str, str]) -> dict[str, Any]
     own: dict[str, Any] = {"key": planned.key, "digest": planned.digest}
     if planned.closes:
         own["closes"] = [ids[key] for key in planned.closes if key in ids]
-    return {"fleet": msgspec.to_builtins(planned.settings), METADATA: own}
+    return {**settings_metadata(planned.settings), METADATA: own}

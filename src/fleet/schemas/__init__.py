@@ -77,4 +77,6 @@ from fleet.schemas.task import (
     Wish,
     bears_out,
     check_id,
+    settings_in,
+    settings_metadata,
 )

@@ -1,10 +1,11 @@
 """The task and what the queue knows of tasks."""
 
 import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field, structs, to_builtins
 
 from fleet.errors import BadInput
 from fleet.schemas.budget import Budget
@@ -117,6 +118,17 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def __post_init__(self) -> None:
         if self.isolation == "worktree":
             structs.force_setattr(self, "isolation", "clone")
+
+
+def settings_in(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """A task's settings as the queue holds them, in the metadata; empty if there are none."""
+    own = metadata.get("fleet")
+    return cast("dict[str, Any]", own) if isinstance(own, dict) else {}
+
+
+def settings_metadata(settings: Settings) -> dict[str, Any]:
+    """The metadata that has a queue hold these settings with the task."""
+    return {"fleet": to_builtins(settings)}
 
 
 class Task(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
 from msgspec import structs
 
 from fleet.bd.actor import actor
@@ -31,7 +30,7 @@ from fleet.home import compare_json, task_json
 from fleet.home.task_json import settings_of
 from fleet.home.trusted_commands import check_trusted, trust
 from fleet.queue.protocol import Draft, Filter
-from fleet.schemas import NOT_WORK, Settings, Task
+from fleet.schemas import NOT_WORK, Settings, Task, settings_metadata
 from fleet.schemas.account import NO_CHAIN
 from fleet.schemas.comparison import Comparison, Entry
 
@@ -192,7 +191,7 @@ def _add(
         spec_id=task.spec_id,
         parent=task.id,
         created_by=comparison.by,
-        metadata={"fleet": msgspec.to_builtins(own), MARK: _mark(comparison, entry)},
+        metadata={**settings_metadata(own), MARK: _mark(comparison, entry)},
     )
     # Before the entry is made: a supervisor may claim an entry before task.json is there. The
     # commands are those of the task, which `_check` found trusted.

@@ -1,12 +1,12 @@
 """Why no host takes a task that could run: what the task needs, and which hosts have that."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from fleet.control import Control
 from fleet.control.hosts.hosts_now import state_of
 from fleet.queue.sql.hosts import host_table
-from fleet.schemas import Decline, Host, Task
+from fleet.schemas import Decline, Host, Task, settings_in
 from fleet.schemas.hosts.host_needs import (
     PUSHED_CHANGES,
     missing_needs,
@@ -22,14 +22,12 @@ def no_host_fits(fleet: Control, task: Task) -> str:
     """Why the task waits for a host; empty: one that is up fits, or the queue has one host."""
     if not fleet.config.shares_queue:
         return ""
-    own: Any = task.metadata.get("fleet")
-    settings = cast("dict[str, Any]", own if isinstance(own, dict) else {})
     queue = fleet.tracker
     now = queue.db.now()
     known = host_table.hosts(queue)
     up = [host for host in known if state_of(host, now) == "up"]
     declines = host_table.declines_of(queue, task.id)
-    why = waits_for_host(settings, up, known, declines)
+    why = waits_for_host(settings_in(task.metadata), up, known, declines)
     asks = declines and why and _TRUST not in why  # which asks the host again by itself
     return f"{why}. Once that is mended: fleet retry {task.id}" if asks else why
 

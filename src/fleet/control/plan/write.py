@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
 from msgspec import structs
 
 from fleet.bd.actor import actor, owner
@@ -28,7 +27,7 @@ from fleet.plan.plan_drafts import EPIC
 from fleet.plan.proposed_plan import read_proposed_plan
 from fleet.plan.readers.markdown_boxes import first_heading
 from fleet.queue.protocol import Draft
-from fleet.schemas import Settings, Task
+from fleet.schemas import Settings, Task, settings_metadata
 from fleet.schemas.policy import PLAN_FILE
 
 _TEMPLATE = Path(__file__).parents[2] / "templates/PLAN.md"
@@ -69,7 +68,7 @@ def write_goal(
         labels=("plan",),
         created_by=actor(env),
         owner=owner(env),
-        metadata={"fleet": msgspec.to_builtins(settings)},
+        metadata=settings_metadata(settings),
     )
     task = fleet.queue.add(draft)
     task_json.write(fleet.home, task.id, settings)

@@ -6,14 +6,12 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-import msgspec
-
 from fleet.control import Control
 from fleet.errors import FleetError, Refused
 from fleet.files.safe_read import read_bounded
 from fleet.home import owner_file
 from fleet.home.task_json import recorded_settings
-from fleet.schemas import Settings, Task
+from fleet.schemas import Settings, Task, settings_metadata
 
 #: Seconds between two looks for new lines of another host.
 _LOOK_EVERY = 0.5
@@ -67,7 +65,7 @@ def store_task_file(fleet: Control, task: Task, path: str) -> None:
 def store_settings(fleet: Control, task: Task, settings: Settings) -> None:
     """Let other hosts go by these settings of a task too."""
     if fleet.is_shared and recorded_settings(task) != settings:
-        fleet.queue.add_metadata(task.id, {"fleet": msgspec.to_builtins(settings)})
+        fleet.queue.add_metadata(task.id, settings_metadata(settings))
 
 
 def watched(fleet: Control, task: Task, path: str) -> Iterator[bytes]:

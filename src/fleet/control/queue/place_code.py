@@ -6,7 +6,6 @@ import os
 import time
 from typing import Literal
 
-import msgspec
 from msgspec import Struct, structs
 
 from fleet.control import Control
@@ -22,7 +21,7 @@ from fleet.home import owner_file, task_json
 from fleet.home.task_json import settings_of
 from fleet.home.task_policy import policy_of
 from fleet.runs.run_directory import latest_run
-from fleet.schemas import Settings, Task
+from fleet.schemas import Settings, Task, settings_metadata
 from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.schemas.policy import LandRules
 
@@ -125,7 +124,7 @@ def _push_snapshot(fleet: Control, task: Task, settings: Settings) -> str:
 
 
 def _store(fleet: Control, task: Task, settings: Settings) -> None:
-    fleet.queue.add_metadata(task.id, {"fleet": msgspec.to_builtins(settings)})
+    fleet.queue.add_metadata(task.id, settings_metadata(settings))
     task_json.write(fleet.home, task.id, settings)
 
 

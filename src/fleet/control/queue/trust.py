@@ -16,7 +16,6 @@ from fleet.home import owner_file
 from fleet.home.task_json import recorded_settings
 from fleet.home.trusted_commands import trust, untrusted
 from fleet.queue.protocol import Filter
-from fleet.queue.sql.hosts.host_table import ask_again
 from fleet.schemas import Settings, Task
 
 
@@ -36,11 +35,14 @@ class _ExportLine(Struct, frozen=True):
     metadata: dict[str, Any] = {}
 
 
+def foreign_commands(fleet: Control, task: Task) -> tuple[str, ...]:
+    """The commands that came with a task from elsewhere and that the operator has not trusted."""
+    return untrusted(fleet.home, task)
+
+
 def waiting_for_trust(fleet: Control) -> list[ForeignTask]:
     """The tasks that are not closed and wait for their commands to be trusted."""
-    return [
-        _foreign(fleet, task) for task in fleet.queue.find(Filter()) if _is_foreign(fleet, task)
-    ]
+    return [*filter(None, (_foreign(fleet, task) for task in fleet.queue.find(Filter())))]
 
 
 def trust_tasks(
@@ -50,10 +52,12 @@ def trust_tasks(
 
     Returns those that had waited for it.
     """
-    tasks = [task for word in words if _is_foreign(fleet, task := fleet.get(word))]
-    found = [_foreign(fleet, task) for task in tasks]
+    tasks = [task for word in words if foreign_commands(fleet, task := fleet.get(word))]
+    found = [*filter(None, (_foreign(fleet, task) for task in tasks))]
     trust(fleet.home, [recorded_settings(task) for task in tasks], now)
     if tasks and fleet.is_shared:
+        from fleet.queue.sql.hosts.host_table import ask_again  # only a shared queue needs it
+
         ask_again(fleet.tracker, owner_file.read_or_make(fleet.home))
     for task in tasks:
         if task.status == "open" and task.not_before is not None:
@@ -88,17 +92,14 @@ def _lines(path: str) -> list[tuple[str, Settings]]:
             continue
         try:
             row = msgspec.json.decode(line, type=_ExportLine)
-            own: Any = row.metadata.get("fleet")
-            found.append((row.id, msgspec.convert(own or {}, Settings)))
+            found.append((row.id, msgspec.convert(row.metadata.get("fleet") or {}, Settings)))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise BadInput(f"line {number} of {path} is no task: {error}") from error
     return found
 
 
-def _is_foreign(fleet: Control, task: Task) -> bool:
-    return bool(untrusted(fleet.home, task))
-
-
-def _foreign(fleet: Control, task: Task) -> ForeignTask:
-    verify = untrusted(fleet.home, task)
+def _foreign(fleet: Control, task: Task) -> ForeignTask | None:
+    verify = foreign_commands(fleet, task)
+    if not verify:
+        return None
     return ForeignTask(id=task.id, title=task.title, cwd=task.cwd or "", verify=verify)

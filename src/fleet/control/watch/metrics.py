@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, cast
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
@@ -24,7 +23,7 @@ from fleet.control.view.read_now import NowReader
 from fleet.control.watch.run_figures import SECONDS, RunFigures
 from fleet.home.status_file import FILE as STATUS_FILE
 from fleet.queue.protocol import Filter
-from fleet.schemas import STATUSES, Task
+from fleet.schemas import STATUSES, Task, settings_in
 from fleet.schemas.hosts.host_needs import needs_of
 
 Families = Iterator[Metric]
@@ -113,8 +112,7 @@ class FleetMetrics(Collector):
         """What a machine that joins the hosts could begin: an autoscaler follows this."""
         counted = Counter({"": 0})
         for task in ready:
-            own: Any = task.metadata.get("fleet")
-            needs = needs_of(cast("dict[str, Any]", own if isinstance(own, dict) else {}))
+            needs = needs_of(settings_in(task.metadata))
             bound = any(need.startswith(("host:", "home:")) for need in needs)
             put_off = task.not_before is not None and task.not_before > self._now
             if not bound and not put_off:

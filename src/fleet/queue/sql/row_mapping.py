@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec import structs
 
 from fleet.queue.sql.database import SqlRow
-from fleet.schemas import Request, Task
+from fleet.schemas import Request, Task, settings_in
 from fleet.schemas.hosts.host_needs import needs_of, repository_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -56,8 +56,7 @@ def to_columns(task: Task) -> dict[str, Any]:
     values: dict[str, Any] = {name: getattr(task, name) for name in COLUMNS}
     for name in _MOMENTS:
         values[name] = to_micros(values[name])
-    own: Any = task.metadata.get("fleet")
-    settings = cast("dict[str, Any]", own) if isinstance(own, dict) else {}
+    settings = settings_in(task.metadata)
     return values | {
         "metadata": to_json(task.metadata),
         "extra": to_json(task.extra),
@@ -74,9 +73,7 @@ def task_of(row: SqlRow) -> Task:
             values[name] = moment(values[name])
     for name in ("metadata", "extra"):
         values[name] = {} if values[name] == "{}" else msgspec.json.decode(values[name])
-    own: Any = values["metadata"].get("fleet")
-    if isinstance(own, dict):
-        settings = cast("dict[str, Any]", own)
+    if settings := settings_in(values["metadata"]):
         values |= {name: settings.get(name) for name in _SETTINGS}
     labels: str | None = row[len(COLUMNS)]
     if labels:

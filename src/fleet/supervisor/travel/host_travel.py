@@ -26,7 +26,16 @@ from fleet.home.messages import Message
 from fleet.home.task_json import is_elsewhere, settings_of
 from fleet.queue.protocol import LeaseLost, Queue
 from fleet.runs.run_directory import Run
-from fleet.schemas import BLOCKING, Closed, Lease, Request, Settings, Task, bears_out
+from fleet.schemas import (
+    BLOCKING,
+    Closed,
+    Lease,
+    Request,
+    Settings,
+    Task,
+    bears_out,
+    settings_metadata,
+)
 from fleet.schemas.decision import Decision, blocked
 from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.supervisor.queue_io.queue_thread import QueueThread
@@ -229,7 +238,7 @@ class HostTravel:
         if not any(edge in BLOCKING for _, edge in found):
             return ""
         own = structs.replace(settings, repository=None)
-        shared.queue.add_metadata(task.id, {"fleet": msgspec.to_builtins(own)})
+        shared.queue.add_metadata(task.id, settings_metadata(own))
         return (
             "it builds on work that landed on a branch of the host that made it, and runs there"
             " (land_to = push lets it run anywhere)"

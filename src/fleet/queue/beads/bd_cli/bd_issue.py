@@ -12,7 +12,7 @@ from msgspec import structs
 
 from fleet.errors import BadInput, QueueUnavailable
 from fleet.queue.protocol import Draft
-from fleet.schemas import Comment, Settings, Status, Task
+from fleet.schemas import Comment, Settings, Status, Task, settings_in
 
 #: Characters of at most four bytes: the kernel takes no argument over 128 KiB.
 LONG = 30_000
@@ -102,8 +102,7 @@ def links_in(rows: Sequence[dict[str, Any]]) -> set[Link]:
 
 
 def settings_of(metadata: dict[str, Any]) -> Settings:
-    own = metadata.get("fleet")
-    known: dict[str, Any] = cast("dict[str, Any]", own) if isinstance(own, dict) else {}
+    known = settings_in(metadata)
 
     def text(name: str) -> str | None:
         value = known.get(name)
