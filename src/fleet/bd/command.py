@@ -14,16 +14,6 @@ from fleet.schemas import Settings, Task
 from fleet.schemas.shown_text import harmless
 
 
-class Failure(Exception):
-    """The command ends here: an error object on stdout under --json, otherwise text on stderr."""
-
-    def __init__(self, message: str, *, hint: str = "", code: int = 1) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
-        self.code = code
-
-
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """What a command came to. Printing the reply is the caller's last step."""
 
@@ -122,13 +112,13 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     def check(self) -> None:
         """Refuse what the global flags forbid."""
         if self.line.has("format") and not self.json:
-            raise Failure(f'unknown format "{self.line.text("format")}" (valid: json)')
+            raise BadInput(f'unknown format "{self.line.text("format")}" (valid: json)')
         if self.verb.writes:
             self.refuse_readonly(self.name)
 
     def refuse_readonly(self, operation: str) -> None:
         if self.line.switch("readonly"):
-            raise Failure(f"operation '{operation}' is not allowed in read-only mode")
+            raise BadInput(f"operation '{operation}' is not allowed in read-only mode")
 
     def task(self, word: str) -> Task:
         """The task that a word on the line means: a whole id, an id without the prefix, or the

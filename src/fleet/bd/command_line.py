@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from msgspec import UNSET
 
-from fleet.bd.command import GLOBAL, Call, Failure, Reply, Verb, encoded
+from fleet.bd.command import GLOBAL, Call, Reply, Verb, encoded
 from fleet.bd.pflag import FlagError, parse
 from fleet.errors import FleetError
 from fleet.queue.sql.sql_queue import SqlQueue
@@ -199,18 +199,13 @@ def carry_out(call: Call) -> Reply:
     try:
         call.check()
         return call.verb.run(call)
-    except Failure as failure:
-        return _failed(call, failure.message, failure.hint, failure.code)
     except FleetError as error:
-        return _failed(call, error.message, error.hint, 1)
-
-
-def _failed(call: Call, message: str, hint: str, code: int) -> Reply:
-    if not call.json:
-        call.warn(f"Error: {message}")
-        if hint:
-            call.warn(f"Hint: {hint}")
-    return Reply(code=code, value={"error": message, **({"hint": hint} if hint else {})})
+        hint = {"hint": error.hint} if error.hint else {}
+        if not call.json:
+            call.warn(f"Error: {error.message}")
+            if hint:
+                call.warn(f"Hint: {error.hint}")
+        return Reply(code=1, value={"error": error.message, **hint})
 
 
 def show(call: Call, reply: Reply) -> int:

@@ -1,5 +1,6 @@
 """What a shell offers after `fleet bd` when Tab is pressed: commands and their flags."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from fleet.bd.command import GLOBAL
@@ -9,11 +10,8 @@ from fleet.bd.pflag import Flag
 
 #: Commands that take flags of fleet's own.
 _WITH_OWN = ("create", "new", "q", "update")
-#: Commands whose words are no ids of tasks.
-_WITHOUT_IDS = frozenset(
-    ("count", "create", "export", "forget", "help", "import", "list", "memories", "new", "prime",
-     "q", "ready", "recall", "remember", "search", "stats", "status", "version", "where")
-)  # fmt: skip
+#: How the usage of a command names ids of tasks: `<id>`, `[id...]`, `<issue-id>`.
+_ID = r"[<\[][\w-]*id\b"
 
 
 def offered(words: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -44,8 +42,8 @@ def flag_before(words: Sequence[str]) -> str:
 
 def takes_ids(words: Sequence[str]) -> bool:
     """Whether the words of the command on the line are ids of tasks."""
-    name = _name(words)
-    return find_verb(name) is not None and name not in _WITHOUT_IDS
+    verb = find_verb(_name(words))
+    return verb is not None and re.search(_ID, verb.usage) is not None
 
 
 def _name(words: Sequence[str]) -> str:

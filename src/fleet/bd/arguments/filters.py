@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 
 from fleet.bd.arguments import values
-from fleet.bd.command import Call, Failure
+from fleet.bd.command import Call
 from fleet.bd.pflag import Flag
+from fleet.errors import BadInput
 from fleet.queue.sql.row_mapping import to_micros
 from fleet.queue.sql.tracker.search import Condition, Search, holds
 from fleet.schemas import Task
@@ -170,7 +171,7 @@ def _metadata(call: Call) -> Callable[[Task], bool] | None:
     for word in call.line.list("metadata-field"):
         name, equals, value = word.partition("=")
         if not equals:
-            raise Failure(f'invalid --metadata-field: expected key=value, got "{word}"')
+            raise BadInput(f'invalid --metadata-field: expected key=value, got "{word}"')
         pairs.append((name, value))
     key = call.line.text("has-metadata-key")
     for name in [*(name for name, _ in pairs), *([key] if key else [])]:

@@ -7,10 +7,10 @@ from typing import Any, get_args
 
 import msgspec
 
-from fleet.bd.command import Call, Failure
+from fleet.bd.command import Call
 from fleet.bd.pflag import Flag
-from fleet.errors import NotFound
-from fleet.schemas import STATUSES, Settings, Status
+from fleet.errors import BadInput, NotFound
+from fleet.schemas import STATUSES, Settings, Status, settings_in
 
 TYPES = (
     "bug", "feature", "task", "epic", "chore", "decision", "message", "molecule", "gate",
@@ -57,20 +57,20 @@ TEXT_FLAGS = (
 def ids(call: Call, least: int = 1) -> Sequence[str]:
     """The words of the line, which needs at least `least` of them."""
     if len(call.words) < least:
-        raise Failure(f"requires at least {least} arg(s), only received {len(call.words)}")
+        raise BadInput(f"requires at least {least} arg(s), only received {len(call.words)}")
     return call.words
 
 
 def exactly(call: Call, count: int) -> Sequence[str]:
     if len(call.words) != count:
-        raise Failure(f"accepts {count} arg(s), received {len(call.words)}")
+        raise BadInput(f"accepts {count} arg(s), received {len(call.words)}")
     return call.words
 
 
 def at_most_one(call: Call) -> str:
     """The only word of the line, or an empty one."""
     if len(call.words) > 1:
-        raise Failure(f"accepts at most 1 arg(s), received {len(call.words)}")
+        raise BadInput(f"accepts at most 1 arg(s), received {len(call.words)}")
     return "".join(call.words)
 
 
@@ -82,13 +82,13 @@ def parent(call: Call) -> str | None:
     try:
         return call.resolve(word)
     except NotFound:
-        raise Failure(f"parent issue {word} not found") from None
+        raise BadInput(f"parent issue {word} not found") from None
 
 
 def priority(text: str) -> int:
     found = re.fullmatch(_PRIORITY, text)
     if not found:
-        raise Failure(f'invalid priority "{text}" (expected 0-4 or P0-P4)')
+        raise BadInput(f'invalid priority "{text}" (expected 0-4 or P0-P4)')
     return int(found[1])
 
 
@@ -100,13 +100,13 @@ def issue_type(text: str) -> str:
 def known_type(text: str) -> str:
     kind = issue_type(text)
     if kind not in TYPES:
-        raise Failure(f'invalid issue type "{text}" (valid: {", ".join(TYPES)})')
+        raise BadInput(f'invalid issue type "{text}" (valid: {", ".join(TYPES)})')
     return kind
 
 
 def status(text: str) -> Status:
     if text not in get_args(Status):
-        raise Failure(f'invalid status "{text}" (valid: {", ".join(STATUSES)})')
+        raise BadInput(f'invalid status "{text}" (valid: {", ".join(STATUSES)})')
     return text  # pyright: ignore[reportReturnType] - checked above
 
 
@@ -114,7 +114,7 @@ def edge_type(text: str) -> str:
     """The type of dependency that a word means; `blocked-by` and `depends-on` are `blocks`."""
     kind = _EDGE_ALIASES.get(text, text)
     if kind not in EDGE_TYPES:
-        raise Failure(f'unknown dependency type "{text}"; valid types: {", ".join(EDGE_TYPES)}')
+        raise BadInput(f'unknown dependency type "{text}"; valid types: {", ".join(EDGE_TYPES)}')
     return kind
 
 
@@ -127,7 +127,7 @@ def moment(call: Call, flag: str) -> datetime | None:
 
     found = read_time(text, call.now)
     if found is None:
-        raise Failure(f'invalid --{flag} "{text}": write it like +6h, -7d, tomorrow or 2027-01-15')
+        raise BadInput(f'invalid --{flag} "{text}": write it like +6h, -7d, tomorrow or 2027-01-15')
     return found.replace(microsecond=0)
 
 
@@ -136,7 +136,7 @@ def minutes(call: Call) -> int | None:
         return None
     estimate = call.line.number("estimate", 0)
     if estimate < 0:
-        raise Failure("estimate must be a non-negative number of minutes")
+        raise BadInput("estimate must be a non-negative number of minutes")
     return estimate
 
 
@@ -148,22 +148,18 @@ def metadata(call: Call) -> Any:
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
-        raise Failure("invalid JSON in --metadata: must be valid JSON") from None
+        raise BadInput("invalid JSON in --metadata: must be valid JSON") from None
 
 
 def with_settings(metadata: dict[str, Any], settings: Settings | None) -> dict[str, Any]:
     """A task's metadata with fleet's own settings: where the task runs, and with what."""
     own: dict[str, Any] = {} if settings is None else msgspec.to_builtins(settings)
-    if not own:
-        return metadata
-    given = metadata.get("fleet")
-    beside = msgspec.convert(given, dict[str, Any]) if isinstance(given, dict) else {}
-    return {**metadata, "fleet": {**beside, **own}}
+    return {**metadata, "fleet": {**settings_in(metadata), **own}} if own else metadata
 
 
 def check_metadata_key(key: str) -> None:
     if not re.fullmatch(_METADATA_KEY, key):
-        raise Failure(f'invalid metadata key "{key}": must match {_METADATA_KEY}')
+        raise BadInput(f'invalid metadata key "{key}": must match {_METADATA_KEY}')
 
 
 def scalar(text: str) -> Any:
@@ -182,11 +178,11 @@ def read_text(call: Call, place: str) -> str:
         text = call.stdin.read() if place == "-" else call.read_file(place).decode()
         text.encode()
     except OSError as error:
-        raise Failure(f"cannot read {source}: {error.strerror or error}") from None
+        raise BadInput(f"cannot read {source}: {error.strerror or error}") from None
     except UnicodeError:
-        raise Failure(f"{source} is not valid UTF-8") from None
+        raise BadInput(f"{source} is not valid UTF-8") from None
     if "\0" in text:
-        raise Failure(f"{source} holds a zero byte: that is not text")
+        raise BadInput(f"{source} holds a zero byte: that is not text")
     return text
 
 
@@ -196,19 +192,19 @@ def description(call: Call) -> str | None:
     texts = {line.text(name) for name in ("description", "body", "message") if line.has(name)}
     place = "-" if line.switch("stdin") or texts == {"-"} else line.text("body-file")
     if len(texts) > 1 or (texts and texts != {"-"} and place):
-        raise Failure("the description was given twice, with different texts")
+        raise BadInput("the description was given twice, with different texts")
     if not place:
         return texts.pop() if texts else None
     text = read_text(call, place)
     if not text and not line.switch("allow-empty-description"):
-        raise Failure("an empty description needs --allow-empty-description")
+        raise BadInput("an empty description needs --allow-empty-description")
     return text
 
 
 def design(call: Call) -> str | None:
     line = call.line
     if line.has("design") and line.has("design-file"):
-        raise Failure("--design and --design-file cannot be given together")
+        raise BadInput("--design and --design-file cannot be given together")
     if line.has("design-file"):
         return read_text(call, line.text("design-file"))
     return line.text("design") if line.has("design") else None
@@ -218,10 +214,10 @@ def spoken_text(call: Call, words: Sequence[str]) -> str:
     """The text of a comment or note: the words of the line, a file, or standard input."""
     place = "-" if call.line.switch("stdin") else call.line.text("file")
     if words and place:
-        raise Failure("the text was given twice: as words, and as a file or standard input")
+        raise BadInput("the text was given twice: as words, and as a file or standard input")
     text = read_text(call, place) if place else " ".join(words)
     if not text.strip():
-        raise Failure("no text was given: write it behind the id, or use --file or --stdin")
+        raise BadInput("no text was given: write it behind the id, or use --file or --stdin")
     return text
 
 
@@ -229,7 +225,7 @@ def labels_of(call: Call, text: str) -> list[str]:
     """Labels by comma."""
     labels = [label.strip() for label in text.split(",") if label.strip()]
     if not labels:
-        raise Failure("label cannot be empty")
+        raise BadInput("label cannot be empty")
     warn_of_spaces(call, labels)
     return labels
 

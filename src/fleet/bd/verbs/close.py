@@ -6,10 +6,10 @@ from typing import Any
 from msgspec import UNSET
 
 from fleet.bd.arguments import values
-from fleet.bd.command import Call, Failure, Reply, Verb
+from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output.json_shapes import Shape, issue
 from fleet.bd.pflag import Flag
-from fleet.errors import FleetError, NotFound, Refused
+from fleet.errors import BadInput, FleetError, NotFound, Refused
 from fleet.queue.sql import edit_task
 from fleet.queue.sql.actor_claims import claim_next
 from fleet.queue.sql.tracker import delete_tasks
@@ -24,9 +24,9 @@ _REASONS = ("reason", "resolution", "message", "comment")
 def _close(call: Call) -> Reply:
     words, reasons = _words(call)
     if not words:
-        raise Failure("no issue ID provided")
+        raise BadInput("no issue ID provided")
     if len(reasons) not in (1, len(words)):
-        raise Failure(f"{len(reasons)} reasons for {len(words)} issues: give one, or one for each")
+        raise BadInput(f"{len(reasons)} reasons for {len(words)} issues: give one, or one for each")
     ids = [call.resolve(word) for word in words]
     closed: list[Task] = []
     for number, task_id in enumerate(ids):
@@ -46,7 +46,7 @@ def _words(call: Call) -> tuple[Sequence[str], Sequence[str]]:
     given = [reason for name in _REASONS for reason in line.list(name)]
     if line.has("reason-file"):
         if given:
-            raise Failure("--reason and --reason-file cannot be given together")
+            raise BadInput("--reason and --reason-file cannot be given together")
         given = [values.read_text(call, line.text("reason-file"))]
     if call.name == "done" and len(words) > 1 and not given:
         return words[:-1], [words[-1]]
@@ -126,7 +126,7 @@ def _whole_ids(call: Call) -> list[str]:
         except NotFound:
             missing.append(word)
     if missing:
-        raise Failure(f"issues not found: {', '.join(missing)}")
+        raise BadInput(f"issues not found: {', '.join(missing)}")
     return list(ids)
 
 

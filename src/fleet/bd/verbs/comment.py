@@ -3,10 +3,11 @@
 import re
 
 from fleet.bd.arguments import values
-from fleet.bd.command import Call, Failure, Reply, Verb
+from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output import json_shapes
 from fleet.bd.output.issue_page import indented
 from fleet.bd.pflag import Flag
+from fleet.errors import BadInput
 from fleet.queue.sql.tracker import comments
 from fleet.queue.sql.tracker.related import comments_of
 from fleet.schemas.shown_text import one_line
@@ -46,13 +47,13 @@ def key_for(content: str) -> str:
 def _remember(call: Call) -> Reply:
     (content,) = values.exactly(call, 1)
     if not content.strip():
-        raise Failure("memory content cannot be empty")
+        raise BadInput("memory content cannot be empty")
     key = call.line.text("key")
     if not key and _KEY_LIKE.fullmatch(content):
         return _recall_instead(call, content)
     key = key or key_for(content)
     if not key:
-        raise Failure("no key can be made of that content; use --key")
+        raise BadInput("no key can be made of that content; use --key")
     known = comments.remember(call.queue, key, content)
     action = "updated" if known else "remembered"
     text = f"{action.capitalize()} [{key}]: {_cut(content)}"
@@ -63,7 +64,7 @@ def _recall_instead(call: Call, key: str) -> Reply:
     """A bare word that names a memory reads that memory."""
     value = comments.recall(call.queue, key)
     if value is None:
-        raise Failure(
+        raise BadInput(
             f'no memory named "{key}", and a bare word is not stored as content',
             hint=f'To store it anyway: bd remember "{key}" --key {key}',
         )

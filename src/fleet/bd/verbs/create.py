@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from fleet.bd.actor import owner
 from fleet.bd.arguments import values
-from fleet.bd.command import Call, Failure, Reply, Verb
+from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output.json_shapes import issue
 from fleet.bd.pflag import Flag
-from fleet.errors import FleetError
+from fleet.errors import BadInput, FleetError
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.edit_task import Change, edit
 from fleet.schemas import Dependency, Status, Task
@@ -39,7 +39,7 @@ def _create(call: Call) -> Reply:
     given = [f"--{name}" for name in _SINGLE if call.line.has(name)]
     if len(plans) > 1 or call.words or given:
         beside = " ".join([*call.words, *given]) or "--graph"
-        raise Failure(f"--{plans[0]} cannot be combined with {beside}")
+        raise BadInput(f"--{plans[0]} cannot be combined with {beside}")
     from fleet.bd.verbs.create_many import create_from_file, create_graph
 
     text = values.read_text(call, call.line.text(plans[0]))
@@ -96,7 +96,7 @@ def _draft_of(call: Call) -> Draft:
     line = call.line
     parent = values.parent(call)
     if parent is not None and line.has("id"):
-        raise Failure("--id and --parent cannot be given together")
+        raise BadInput("--id and --parent cannot be given together")
     depends_on, blocks = edges_of(call, line.list("deps"))
     notes = [text for text in (line.text("notes"), line.text("append-notes")) if text]
     return Draft(
@@ -147,12 +147,12 @@ def _quick_draft(call: Call) -> Draft:
 def _title(call: Call) -> str:
     line, word = call.line, values.at_most_one(call)
     if word.startswith("-"):
-        raise Failure(f'the title "{word}" looks like a flag; write --title="{word}" to use it')
+        raise BadInput(f'the title "{word}" looks like a flag; write --title="{word}" to use it')
     if word and line.has("title") and line.text("title") != word:
-        raise Failure("the title was given twice, with different texts")
+        raise BadInput("the title was given twice, with different texts")
     title = word or line.text("title")
     if not title.strip():
-        raise Failure("a title is required (or --file, or --graph)")
+        raise BadInput("a title is required (or --file, or --graph)")
     return title
 
 
@@ -161,7 +161,7 @@ def _metadata(call: Call) -> dict[str, Any]:
         return {}
     given = values.metadata(call)
     if not isinstance(given, dict):
-        raise Failure("invalid JSON in --metadata: must be a JSON object")
+        raise BadInput("invalid JSON in --metadata: must be a JSON object")
     return msgspec.convert(given, dict[str, Any])
 
 
@@ -170,12 +170,12 @@ def _own_id(call: Call) -> str | None:
     if not word:
         return None
     if not _ID.fullmatch(word):
-        raise Failure(f"invalid id '{word}': write it like fleet-a3f or fleet-a3f.1")
+        raise BadInput(f"invalid id '{word}': write it like fleet-a3f or fleet-a3f.1")
     prefix = call.queue.prefix
     if not word.startswith(f"{prefix}-") and not call.line.switch("force"):
-        raise Failure(f"the id '{word}' does not start with '{prefix}-' (--force accepts it)")
+        raise BadInput(f"the id '{word}' does not start with '{prefix}-' (--force accepts it)")
     if call.queue.exists(word):
-        raise Failure(f"{word} already exists")
+        raise BadInput(f"{word} already exists")
     return word
 
 
@@ -194,11 +194,11 @@ def edges_of(
         try:
             task_id = call.resolve(target)
         except FleetError as error:
-            raise Failure(f'dependency "{word}": {error.message}') from None
+            raise BadInput(f'dependency "{word}": {error.message}') from None
         if kind == "blocks":
             blocks[task_id] = None
         elif depends_on.setdefault(task_id, meant) != meant:
-            raise Failure(f'two types of dependency on "{task_id}": there can be one')
+            raise BadInput(f'two types of dependency on "{task_id}": there can be one')
     return tuple((kind, target) for target, kind in depends_on.items()), tuple(blocks)
 
 
@@ -209,7 +209,7 @@ def _gate_of(call: Call) -> Dependency | None:
         return None
     kind = call.line.text("waits-for-gate", "all-children")
     if kind not in ("all-children", "any-children"):
-        raise Failure(f'invalid --waits-for-gate "{kind}" (valid: all-children, any-children)')
+        raise BadInput(f'invalid --waits-for-gate "{kind}" (valid: all-children, any-children)')
     return Dependency(
         task_id="",
         depends_on_id=call.resolve(word),

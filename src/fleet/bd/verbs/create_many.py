@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from fleet.bd.actor import owner
 from fleet.bd.arguments import values
 from fleet.bd.arguments.natural_time import in_utc
-from fleet.bd.command import Call, Failure, Reply
+from fleet.bd.command import Call, Reply
 from fleet.bd.output.json_shapes import Shape, dependency, issue
 from fleet.bd.verbs.create import DryRun, edges_of, end_of_dry_run, in_status, made
-from fleet.errors import FleetError
+from fleet.errors import BadInput, FleetError
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.edit_task import Change, edit
 from fleet.queue.sql.tracker.related import edges_from
@@ -31,7 +31,7 @@ def create_from_file(call: Call, text: str) -> Reply:
     drafts = _drafts_of_markdown(call, text)
     tasks: list[Task] = []
     with suppress(DryRun), call.queue.db.writing():
-        tasks = [_add(call, draft) for draft in drafts]
+        tasks = [call.queue.add(draft) for draft in drafts]
         end_of_dry_run(call)
     if call.line.switch("dry-run"):
         return _would_create(drafts, edges=sum(len(draft.depends_on) for draft in drafts))
@@ -44,20 +44,13 @@ def _with_edges(task: Task, edges: Sequence[Dependency]) -> Shape:
     return {**shape, "dependencies": [dependency(edge) for edge in edges]} if edges else shape
 
 
-def _add(call: Call, draft: Draft) -> Task:
-    try:
-        return call.queue.add(draft)
-    except Failure as failure:
-        raise Failure(f'"{draft.title}": {failure.message}') from None
-
-
 def create_graph(call: Call, text: str) -> Reply:
     plan = _graph_of_json(call, text)
     ids: dict[str, str] = {}
     tasks: list[Task] = []
     with suppress(DryRun), call.queue.db.writing():
         for key, draft in plan.drafts.items():
-            ids[key] = _add(call, draft).id
+            ids[key] = call.queue.add(draft).id
         for edge in plan.edges:
             source = ids.get(edge.task_id, edge.task_id)
             target = ids.get(edge.depends_on_id, edge.depends_on_id)
@@ -85,7 +78,7 @@ def _drafts_of_markdown(call: Call, text: str) -> list[Draft]:
     """Each `## Title` is a task; the sections `### Priority`, `### Type`, … are the fields."""
     drafts = [_markdown_draft(call, title, lines) for title, lines in _split(text, "## ")]
     if not drafts:
-        raise Failure("no tasks in the file: write each as `## Title`")
+        raise BadInput("no tasks in the file: write each as `## Title`")
     return drafts
 
 
@@ -106,7 +99,7 @@ def _markdown_draft(call: Call, title: str, body: str) -> Draft:
     for heading, text in _split(body, "### "):
         name = heading.lower()
         if name not in _SECTIONS:
-            raise Failure(f'"{title}": there is no section "{heading}"')
+            raise BadInput(f'"{title}": there is no section "{heading}"')
         sections[_SECTIONS[name]] = text
     depends_on, blocks = edges_of(call, _words(sections.get("deps", "")))
     return Draft(
@@ -203,20 +196,20 @@ def _graph_of_json(call: Call, text: str) -> _GraphPlan:
         nodes = msgspec.convert(graph.nodes, tuple[_GraphNode, ...])
         for node, row in zip(nodes, graph.nodes, strict=True):
             if not node.key or node.key in drafts:
-                raise Failure(f'invalid graph plan: the key "{node.key}" is empty or not unique')
+                raise BadInput(f'invalid graph plan: the key "{node.key}" is empty or not unique')
             drafts[node.key] = _node_draft(call, node, row)
     except msgspec.MsgspecError as error:
-        raise Failure(f"invalid graph plan: {error}") from None
+        raise BadInput(f"invalid graph plan: {error}") from None
     if not drafts:
-        raise Failure("invalid graph plan: plan has no nodes")
+        raise BadInput("invalid graph plan: plan has no nodes")
 
     def end(key: str, task_id: str) -> str:
         if key and key not in drafts:
-            raise Failure(f'invalid graph plan: key "{key}" is not in the plan')
+            raise BadInput(f'invalid graph plan: key "{key}" is not in the plan')
         try:
             return key or call.resolve(task_id)
         except FleetError as error:
-            raise Failure(f"invalid graph plan: {error.message}") from None
+            raise BadInput(f"invalid graph plan: {error.message}") from None
 
     def edge(source: str, target: str, kind: str, metadata: str = "{}") -> Dependency:
         return Dependency(
@@ -253,7 +246,7 @@ def _graph_of_json(call: Call, text: str) -> _GraphPlan:
 def _node_draft(call: Call, node: _GraphNode, row: dict[str, Any]) -> Draft:
     unknown = row.keys() - _TASK_FIELDS - set(_GraphNode.__struct_fields__)
     if unknown:
-        raise Failure(f'invalid graph plan: "{node.key}" has unknown fields {sorted(unknown)}')
+        raise BadInput(f'invalid graph plan: "{node.key}" has unknown fields {sorted(unknown)}')
     fields = {name: row[name] for name in row.keys() & _TASK_FIELDS}
     draft = msgspec.convert(fields, Draft)
     minutes = draft.estimated_minutes if node.estimate is None else node.estimate

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from fleet.bd.arguments import values
-from fleet.bd.command import Call, Failure, Reply, Verb
+from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output.json_shapes import Shape, dependency, issue
 from fleet.bd.output.lines import row
 from fleet.bd.pflag import Flag
+from fleet.errors import BadInput
 from fleet.queue.sql import dependencies
 from fleet.queue.sql.dependencies import Node
 from fleet.queue.sql.tracker.related import edges_from
@@ -17,7 +18,7 @@ def _add(call: Call) -> Reply:
     other = call.line.text("blocked-by") or call.line.text("depends-on")
     words = (*call.words, other) if other else call.words
     if len(words) != 2:
-        raise Failure(f"requires 2 ids, received {len(words)}: bd dep add <issue> <depends-on>")
+        raise BadInput(f"requires 2 ids, received {len(words)}: bd dep add <issue> <depends-on>")
     kind = values.edge_type(call.line.text("type", "blocks"))
     task, target = _ends(call, words)
     edge = Dependency(
@@ -36,7 +37,7 @@ def _add(call: Call) -> Reply:
 
 def _ends(call: Call, words: Sequence[str]) -> tuple[Task, Task]:
     if words[1].startswith("external:"):
-        raise Failure(
+        raise BadInput(
             f"{words[1]} is in another project's tracker, and fleet's queue cannot see there",
             hint="Cross-project dependencies need beads: fleet init --queue beads",
         )
@@ -82,13 +83,13 @@ def _tree(call: Call) -> Reply:
     (word,) = values.exactly(call, 1)
     direction = call.line.text("direction", "down")
     if direction not in ("down", "up", "both"):
-        raise Failure("--direction must be 'down', 'up', or 'both'")
+        raise BadInput("--direction must be 'down', 'up', or 'both'")
     depth = call.line.number("max-depth", 50)
     if depth < 1:
-        raise Failure("--max-depth must be >= 1")
+        raise BadInput("--max-depth must be >= 1")
     status = call.line.text("status")
     if status and status not in STATUSES:
-        raise Failure(f"invalid status '{status}'")
+        raise BadInput(f"invalid status '{status}'")
     nodes = _nodes(call, direction, call.task(word), depth)
     nodes = _only(nodes, status) if status else nodes
     return Reply(

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from msgspec import UNSET
 
 from fleet.bd.arguments import values
-from fleet.bd.command import Call, Failure, Reply, Verb
+from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output.json_shapes import issue
 from fleet.bd.pflag import Flag
-from fleet.errors import FleetError, Refused
+from fleet.errors import BadInput, FleetError, Refused
 from fleet.queue.sql.actor_claims import same_actor
 from fleet.queue.sql.edit_task import Change, Stale, edit
 from fleet.queue.sql.task_row import take
@@ -80,7 +80,7 @@ def _undefer(call: Call) -> Reply:
 def _unclaim(call: Call) -> Reply:
     line = call.line
     if line.has("if-assignee") and (line.switch("force") or not line.text("if-assignee")):
-        raise Failure("--if-assignee needs a name, and no --force beside it")
+        raise BadInput("--if-assignee needs a name, and no --force beside it")
     free = line.switch("force") or line.has("if-assignee")
 
     def check(task: Task) -> None:
@@ -130,7 +130,7 @@ def _relabel(call: Call) -> Reply:
     labels = values.labels_of(call, last)
     adds = call.name == "label add"
     if adds and any(label.startswith("provides:") for label in labels):
-        raise Failure("labels that start with 'provides:' are reserved")
+        raise BadInput("labels that start with 'provides:' are reserved")
     status = "added" if adds else "removed"
     change = Change(add_labels=labels) if adds else Change(remove_labels=labels)
     tasks = _edited(call, words, change)

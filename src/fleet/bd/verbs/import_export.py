@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from fleet.bd.arguments import values
-from fleet.bd.command import Call, Failure, Reply, Verb
+from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output import jsonl
 from fleet.bd.pflag import Flag
+from fleet.errors import BadInput
 from fleet.queue.sql.tracker import comments
 from fleet.queue.sql.tracker.import_export import Report, bring_in, everything
 from fleet.schemas.shown_text import harmless_json
@@ -31,7 +32,7 @@ def _export(call: Call) -> Reply:
                 file.write(line + b"\n")
                 count += 1
     except OSError as error:
-        raise Failure(f"cannot write {name}: {error.strerror or error}") from None
+        raise BadInput(f"cannot write {name}: {error.strerror or error}") from None
     call.warn(f"Exported {count} records to {name}")
     return Reply()
 
@@ -65,7 +66,7 @@ def _new_file(path: Path) -> Generator[Any]:
 def _import(call: Call) -> Reply:
     name = values.at_most_one(call) or call.line.text("input")
     if not name:
-        raise Failure("no file given: name one, or use 'bd import -' to import what you piped")
+        raise BadInput("no file given: name one, or use 'bd import -' to import what you piped")
     source = "stdin" if name == "-" else name
     rehearse = call.line.switch("dry-run")
     with _opened(call, name) as lines:
@@ -90,7 +91,7 @@ def _opened(call: Call, name: str) -> Generator[Iterator[bytes]]:
         with Path(name).open("rb") as file:
             yield iter(file)
     except OSError as error:
-        raise Failure(f"cannot read {name}: {error.strerror or error}") from None
+        raise BadInput(f"cannot read {name}: {error.strerror or error}") from None
 
 
 def _bytes(stdin: TextIO) -> Iterator[bytes]:

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from fleet.bd.arguments import filters, values
-from fleet.bd.command import Call, Failure, Reply, Verb
+from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output import lines
 from fleet.bd.output.json_shapes import Shape, brief, issue, with_counts
 from fleet.bd.pflag import Flag
+from fleet.errors import BadInput
 from fleet.queue.sql.dependencies import epics
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker.counts import CountGroup, figures, grouped
@@ -54,7 +55,7 @@ def counted(queue: SqlQueue, tasks: Sequence[Task], *, edges: bool = True) -> li
 
 def _list(call: Call) -> Reply:
     if call.words:
-        raise Failure("bd list takes no words, only flags: see bd list --help")
+        raise BadInput("bd list takes no words, only flags: see bd list --help")
     return _listed(call, _wanted(call))
 
 
@@ -96,7 +97,7 @@ def _order(call: Call) -> SortOrder:
     for order in _ORDERS:
         if order == name:
             return order
-    raise Failure(f'invalid sort field "{name}" (valid: {", ".join(_ORDERS)})')
+    raise BadInput(f'invalid sort field "{name}" (valid: {", ".join(_ORDERS)})')
 
 
 def _children(call: Call) -> Reply:
@@ -108,7 +109,7 @@ def _children(call: Call) -> Reply:
 def _search(call: Call) -> Reply:
     word = call.line.text("query") or " ".join(call.words)
     if not word:
-        raise Failure("search query is required: bd search <text>")
+        raise BadInput("search query is required: bd search <text>")
     limit = call.line.number("limit", _SOME)
     want = filters.search_of(call)
     title, task_id = holds("title", word), holds("id", word)
@@ -140,7 +141,7 @@ def _human_list(call: Call) -> Reply:
 def _count(call: Call) -> Reply:
     asked: list[CountGroup] = [group for flag, group in _GROUPS.items() if call.line.switch(flag)]
     if len(asked) > 1:
-        raise Failure("only one --by-* flag can be specified")
+        raise BadInput("only one --by-* flag can be specified")
     want = filters.search_of(call)
     every = total(call.queue, want)
     if not asked:

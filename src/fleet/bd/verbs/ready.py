@@ -3,11 +3,12 @@
 from msgspec.structs import replace
 
 from fleet.bd.arguments import filters
-from fleet.bd.command import Call, Failure, Reply, Verb
+from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output import lines
 from fleet.bd.output.json_shapes import brief, waiting
 from fleet.bd.pflag import Flag
 from fleet.bd.verbs.list_ import counted
+from fleet.errors import BadInput
 from fleet.queue.sql.actor_claims import claim_next, wake
 from fleet.queue.sql.tracker.related import blocked
 from fleet.queue.sql.tracker.search import (
@@ -30,7 +31,7 @@ def _ready(call: Call) -> Reply:
     if line.switch("claim"):
         call.refuse_readonly("ready --claim")
         if line.has("assignee"):
-            raise Failure("--claim cannot be combined with --assignee")
+            raise BadInput("--claim cannot be combined with --assignee")
     if not line.switch("readonly"):
         wake(call.queue)
     return _claim(call, want) if line.switch("claim") else _show(call, want)
@@ -39,7 +40,7 @@ def _ready(call: Call) -> Reply:
 def _wanted(call: Call) -> Search:
     order = _ORDERS.get(call.line.text("sort", "priority"))
     if order is None:
-        raise Failure(
+        raise BadInput(
             f'invalid sort policy "{call.line.text("sort")}" (valid: {", ".join(_ORDERS)})'
         )
     ready = READY_WORK

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fleet.bd.command import Call, Failure, Reply, Verb
+from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output import lines
 from fleet.bd.output.issue_page import Neighbours, page
 from fleet.bd.output.json_shapes import (
@@ -17,7 +17,7 @@ from fleet.bd.output.json_shapes import (
     revision,
 )
 from fleet.bd.pflag import Flag
-from fleet.errors import FleetError
+from fleet.errors import BadInput, FleetError
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker.related import comments_of, edges_from, edges_to, tasks_of
 from fleet.queue.sql.tracker.search import Condition, Search, search
@@ -37,7 +37,7 @@ class _Whole(Struct, frozen=True, kw_only=True):
 def _show(call: Call) -> Reply:
     tasks = _found(call)
     if not tasks:
-        raise Failure(
+        raise BadInput(
             "no issues found matching the provided IDs", hint="list what there is: bd list --all"
         )
     if call.line.switch("short"):
@@ -58,10 +58,10 @@ def _found(call: Call) -> list[Task]:
         )
         tasks = search(call.queue, Search(where=(own,), order="updated"))
         if words or not tasks:
-            raise Failure("--current shows your issue in progress, and takes no ids")
+            raise BadInput("--current shows your issue in progress, and takes no ids")
         return tasks[:1]
     if not words:
-        raise Failure("at least one issue ID is required")
+        raise BadInput("at least one issue ID is required")
     tasks: list[Task] = []
     for word in words:
         try:

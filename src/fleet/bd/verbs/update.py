@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET
 
 from fleet.bd.arguments import values
-from fleet.bd.command import Call, Failure, Reply, Verb
+from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output.json_shapes import Shape, issue
 from fleet.bd.pflag import Flag
 from fleet.errors import BadInput, NotFound, Refused
@@ -22,7 +22,7 @@ _TEXTS = {
 
 def _update(call: Call) -> Reply:
     if not call.words:
-        raise Failure("no issue ID provided")
+        raise BadInput("no issue ID provided")
     change = _change_of(call)
     if _changes_nothing(call, change):
         return Reply(text="No updates specified")
@@ -99,12 +99,12 @@ def _changes_nothing(call: Call, change: Change) -> bool:
 def _refuse_mixtures(call: Call) -> None:
     line = call.line
     if line.has("notes") and line.has("append-notes"):
-        raise Failure("--notes and --append-notes cannot be given together")
+        raise BadInput("--notes and --append-notes cannot be given together")
     if line.has("metadata") and (line.has("set-metadata") or line.has("unset-metadata")):
-        raise Failure("--metadata cannot be combined with --set-metadata or --unset-metadata")
+        raise BadInput("--metadata cannot be combined with --set-metadata or --unset-metadata")
     guarded = line.has("if-assignee") or line.has("if-status") or line.has("if-fence")
     if line.switch("claim") and guarded:
-        raise Failure("--claim is a guard of its own: it takes no --if-* flag")
+        raise BadInput("--claim is a guard of its own: it takes no --if-* flag")
 
 
 def _fields(call: Call) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _fields(call: Call) -> dict[str, Any]:
         name: line.text(flag) for flag, name in _TEXTS.items() if line.has(flag)
     }
     if line.has("title") and not line.text("title").strip():
-        raise Failure("title cannot be empty")
+        raise BadInput("title cannot be empty")
     if line.has("priority"):
         fields["priority"] = values.priority(line.text("priority"))
     if line.has("type"):
@@ -135,13 +135,13 @@ def _metadata(call: Call) -> Any:
     if call.line.has("metadata"):
         merged = values.metadata(call)
         if not isinstance(merged, dict):
-            raise Failure("--metadata must be a JSON object")
+            raise BadInput("--metadata must be a JSON object")
         return merged  # pyright: ignore[reportUnknownVariableType] - any object
     pairs: dict[str, Any] = {}
     for word in filter(None, call.line.list("set-metadata")):
         key, equals, text = word.partition("=")
         if not equals:
-            raise Failure(f'invalid --set-metadata: expected key=value, got "{word}"')
+            raise BadInput(f'invalid --set-metadata: expected key=value, got "{word}"')
         values.check_metadata_key(key)
         pairs[key] = values.scalar(text)
     return pairs or None
