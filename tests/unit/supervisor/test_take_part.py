@@ -85,7 +85,7 @@ def test_a_host_tells_its_free_slots_and_labels(state):
     """None are free while it ends, so that no other host waits for it."""
     keep_part(state, ending=False)
     assert (state.heartbeat.host.slots, state.heartbeat.host.free) == (4, 3)
-    assert state.heartbeat.offer.labels == ("gpu", "linux")
+    assert state.heartbeat.host.offer.labels == ("gpu", "linux")
     keep_part(state, ending=True)
     assert state.heartbeat.host.free == 0
 

@@ -116,12 +116,6 @@ def trust_waits(fleet: Control) -> tuple[TrustWait, ...]:
     return (commands, *waits) if strange else tuple(waits)
 
 
-def untrusted_coder(fleet: Control, task: Task) -> str:
-    """The coder of a task if no person has trusted the coder's file; empty if trusted."""
-    coder = _coder(fleet, task)
-    return coder if coder in untrusted_coders(fleet.home.path) else ""
-
-
 def tasks_of_coders(fleet: Control, names: Sequence[str]) -> list[Task]:
     """The open tasks that were put off and would run with one of these coders."""
     found = fleet.queue.find(Filter(statuses=("open",)))

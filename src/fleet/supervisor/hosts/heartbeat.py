@@ -62,11 +62,6 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._work, name="heartbeat", daemon=True)
 
     @property
-    def offer(self) -> Offer:
-        """What the host has to offer to a task, as far as the queue knows."""
-        return self.host.offer
-
-    @property
     def name(self) -> str:
         """What people call this host."""
         return self.host.name

@@ -10,7 +10,12 @@ from fleet.git.mirror.warm_addresses import warm_addresses
 from fleet.home import Home, owner_file
 from fleet.home.status_file import paused
 from fleet.queue import open_heartbeat
+from fleet.queue.sql.hosts.living_runs import LivingRun
 from fleet.queue.sql.hosts.shared_spending import RunSpend
+from fleet.runs import progress_json
+from fleet.runs.questions import asked_json
+from fleet.runs.run_directory import Run
+from fleet.schemas import Host
 from fleet.schemas.account import read_chain
 from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.hosts.heartbeat import Heartbeat
@@ -18,7 +23,6 @@ from fleet.supervisor.hosts.host_offer import host_of, labels_of, machine_of
 from fleet.supervisor.hosts.no_hosts import NoHosts
 from fleet.supervisor.hosts.reach import resting_coders
 from fleet.supervisor.hosts.share_limits import hear_limits, share_limits
-from fleet.supervisor.hosts.tell_living import tell_living
 from fleet.supervisor.state import QueueChanged
 from fleet.travel.missing_tasks import missing_tasks
 
@@ -82,7 +86,7 @@ def keep_part(state: "SupervisorState", *, ending: bool) -> None:
     hear_limits(state, heartbeat)
     if heartbeat.reach.is_due:
         _look_around(state, heartbeat)
-        tell_living(state, heartbeat)
+        _tell_living(state, heartbeat)
     _update_offer(state, heartbeat, ending=ending)
 
 
@@ -132,3 +136,35 @@ def _look_around(state: "SupervisorState", heartbeat: Heartbeat) -> None:
     heartbeat.reach.resting = resting
     if before - resting:
         state.events.append(QueueChanged())
+
+
+def _tell_living(state: "SupervisorState", heartbeat: Heartbeat) -> None:
+    """Have the next beat tell of each run that changed; one whose agent asks, at once."""
+    known, asks = heartbeat.exchange.told_runs, False
+    fresh: dict[str, LivingRun] = {}
+    for run in state.assignments.living():
+        living = _living(run, heartbeat.host)
+        fresh[living.task_id] = living
+        before = known.get(living.task_id)
+        if living != before:
+            heartbeat.exchange.runs.append(living)
+            asks |= living.asked is not None and (before is None or before.asked != living.asked)
+    heartbeat.exchange.told_runs = fresh
+    if asks:
+        heartbeat.look()
+
+
+def _living(run: Run, host: Host) -> LivingRun:
+    started, spec = run.started(), run.known_spec()
+    asked = asked_json.open_question(run.task_dir)
+    waits = asked is not None and asked.run == run.number and asked.parked_at is None
+    return LivingRun(
+        task_id=run.task_id,
+        run=run.number,
+        host=host.id,
+        host_name=host.name,
+        account=spec.account if spec else "",
+        started_at=started.at if started else None,
+        progress=progress_json.read(run),
+        asked=asked if waits else None,
+    )
