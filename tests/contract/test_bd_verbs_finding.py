@@ -3,8 +3,6 @@
 import pytest
 from msgspec.structs import replace
 
-from fleet.schemas import Dependency
-
 
 def test_ids_are_found_by_their_beginning(bd):
     """A whole id, one without prefix, the beginning of exactly one; nothing by accident."""
@@ -142,8 +140,7 @@ def test_a_list_of_a_thousand_takes_a_few_queries(bd):
         for number in range(999):
             task = replace(root, id=f"fleet-x{number}", title=f"x{number}", labels=("l",))
             bd.queue.insert(task)
-            edge = Dependency(task_id=task.id, depends_on_id=root.id, created_at=root.created_at)
-            bd.queue.depend(edge)
+            bd.queue.depend(task.id, root.id)
     asked = []
     rows = bd.queue.db.rows
     bd.queue.db.rows = lambda sql, values=None: (asked.append(sql), rows(sql, values))[1]

@@ -31,6 +31,7 @@ from typing import Any
 import msgspec
 
 from fleet.bd.command_line import answer
+from fleet.queue.sql import dependencies
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.sqlite import open_embedded
 from fleet.schemas import Dependency, Task
@@ -171,9 +172,8 @@ class OurBd(Side):
                 self._queue.insert(msgspec.convert(fields, Task))
             for edge in (edge for issue in issues for edge in issue.get("dependencies", ())):
                 named = {k: v for k, v in edge.items() if k != "issue_id"}
-                self._queue.depend(
-                    msgspec.convert({**named, "task_id": edge["issue_id"]}, Dependency)
-                )
+                made = msgspec.convert({**named, "task_id": edge["issue_id"]}, Dependency)
+                dependencies.depend(self._queue, made)
 
 
 def environment(home: Path) -> dict[str, str]:

@@ -94,11 +94,7 @@ def test_a_dependent_begins_with_what_it_waited_for(scene):
     first = add(scene, "echo new > part-1")
     second = add(scene, "test $(cat part-1) = new && echo more > part-2")
     with scene.queue.db.writing():
-        from fleet.schemas import Dependency
-
-        scene.queue.depend(
-            Dependency(task_id=second, depends_on_id=first, created_at=scene.task(first).created_at)
-        )
+        scene.queue.depend(second, first)
     run_all(scene)
     assert [scene.status(each) for each in (first, second)] == ["closed", "closed"], scene.screen()
     assert line(scene, "part-2") == "more\n"

@@ -1,9 +1,10 @@
 """Overwrites known bytes in a kept file, in place: length and offsets stay."""
 
 import os
-import stat
 from collections.abc import Sequence
 from pathlib import Path
+
+from fleet.files.safe_read import SAFELY, is_regular
 
 _CHUNK = 1 << 20
 
@@ -16,11 +17,11 @@ def overwrite(path: Path, values: Sequence[bytes]) -> int:
     if not values:
         return 0
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        fd = os.open(path, os.O_RDWR | SAFELY)
     except OSError:
         return 0
     try:
-        return _overwrite(fd, values) if stat.S_ISREG(os.fstat(fd).st_mode) else 0
+        return _overwrite(fd, values) if is_regular(fd) else 0
     finally:
         os.close(fd)
 

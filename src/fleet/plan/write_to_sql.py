@@ -110,7 +110,7 @@ def _reconnect(queue: SqlQueue, planned: PlannedDraft, ids: Mapping[str, str], a
     for target in have - wanted:
         dependencies.undepend(queue, task_id, target)
     for target in sorted(wanted - have):
-        queue.depend(_edge(task_id, target, actor, queue.db.now()))
+        queue.depend(task_id, target, by=actor)
 
 
 def _reopen(

@@ -5,6 +5,7 @@ three to the same meaning. Synchronous on purpose: a claim takes well under a mi
 SQL, and a caller that must not block calls the queue from a thread.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -53,6 +54,29 @@ class LeaseLost(Struct, frozen=True, kw_only=True):
 
     task_id: str
     why: str
+
+
+def lost_lease(
+    lease: Lease, status: str | None, holder: str | None, fence: int, *, called: str = ""
+) -> LeaseLost:
+    """Why a lease no longer holds. `status` is the task's, None: there is no such task; `holder`
+    has the task now, and people call it `called`.
+    """
+    if status is None:
+        why = "the task was deleted"
+    elif holder is None:
+        why = f"the task is {status} and not claimed"
+    elif holder == lease.owner:
+        why = f"a later claim by {holder} holds it (fence {fence})"
+    else:
+        why = f"{called or holder} holds it"
+    return LeaseLost(task_id=lease.task.id, why=why)
+
+
+def new_request(task_id: str, wish: Wish, *, text: str, asked_by: str, at: datetime) -> Request:
+    """A wish for the supervisor under an id that no other has."""
+    id_ = os.urandom(16).hex()
+    return Request(id=id_, task_id=task_id, wish=wish, text=text, asked_by=asked_by, asked_at=at)
 
 
 class Filter(Struct, frozen=True, kw_only=True):

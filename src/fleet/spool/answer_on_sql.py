@@ -88,15 +88,7 @@ def _hold_to_rules(
     check_made(made, edges, settings, task=task_id, known=asker.follow_ups(), held=held)
     for task in made:
         if not any(task_id in (edge.task_id, edge.depends_on_id) for edge in _edges(queue, [task])):
-            queue.depend(
-                Dependency(
-                    task_id=task.id,
-                    depends_on_id=task_id,
-                    type=FOLLOWS,
-                    created_at=call.now,
-                    created_by=asker.name,
-                )
-            )
+            queue.depend(task.id, task_id, FOLLOWS, by=asker.name)
 
 
 def _edges(queue: SqlQueue, tasks: list[Task]) -> list[Dependency]:

@@ -6,7 +6,6 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from fleet.bd.actor import owner
 from fleet.bd.arguments import values
@@ -16,7 +15,7 @@ from fleet.bd.pflag import Flag
 from fleet.errors import BadInput, FleetError
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.edit_task import Change, edit
-from fleet.schemas import Dependency, Status, Task
+from fleet.schemas import Status, Task
 
 _ID = re.compile(r"[A-Za-z0-9_]+(-[A-Za-z0-9_]+)+(\.[0-9]+)*")
 #: What a plan in a file says of each task itself, or what makes no sense for several tasks.
@@ -54,7 +53,9 @@ def _create_one(call: Call) -> Reply:
     with suppress(DryRun), call.queue.db.writing():
         task = call.queue.add(draft)
         if gate is not None:
-            call.queue.depend(replace(gate, task_id=task.id))
+            target, kind = gate
+            metadata = f'{{"gate": "{kind}"}}'
+            call.queue.depend(task.id, target, "waits-for", by=call.actor, metadata=metadata)
         tasks = [in_status(call, task, status)]
         end_of_dry_run(call)
     values.warn_of_spaces(call, draft.labels)
@@ -202,22 +203,15 @@ def edges_of(
     return tuple((kind, target) for target, kind in depends_on.items()), tuple(blocks)
 
 
-def _gate_of(call: Call) -> Dependency | None:
-    """The edge of --waits-for, whose task is not there yet."""
+def _gate_of(call: Call) -> tuple[str, str] | None:
+    """The task that --waits-for names, and which of its children are waited for."""
     word = call.line.text("waits-for")
     if not word:
         return None
     kind = call.line.text("waits-for-gate", "all-children")
     if kind not in ("all-children", "any-children"):
         raise BadInput(f'invalid --waits-for-gate "{kind}" (valid: all-children, any-children)')
-    return Dependency(
-        task_id="",
-        depends_on_id=call.resolve(word),
-        type="waits-for",
-        created_at=call.now,
-        created_by=call.actor,
-        metadata=f'{{"gate": "{kind}"}}',
-    )
+    return call.resolve(word), kind
 
 
 _SHARED = (

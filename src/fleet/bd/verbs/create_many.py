@@ -51,10 +51,9 @@ def create_graph(call: Call, text: str) -> Reply:
     with suppress(DryRun), call.queue.db.writing():
         for key, draft in plan.drafts.items():
             ids[key] = call.queue.add(draft).id
-        for edge in plan.edges:
-            source = ids.get(edge.task_id, edge.task_id)
-            target = ids.get(edge.depends_on_id, edge.depends_on_id)
-            call.queue.depend(replace(edge, task_id=source, depends_on_id=target))
+        for source, target, kind, metadata in plan.edges:
+            ends = ids.get(source, source), ids.get(target, target)
+            call.queue.depend(*ends, kind, by=call.actor, metadata=metadata)
         for key, named in plan.references.items():
             references = {name: ids[target] for name, target in named.items()}
             edit(call.queue, ids[key], Change(merge_metadata=references), actor=call.actor)
@@ -176,13 +175,17 @@ class _Graph(Struct, forbid_unknown_fields=True):
     commit_message: str = ""
 
 
+#: What depends on what, of which type, with which metadata.
+_PlannedEdge = tuple[str, str, str, str]
+
+
 class _GraphPlan(Struct, frozen=True, kw_only=True):
     """The tasks of a graph by their keys, and what connects them: the ends of an edge are keys of
     new tasks, or ids of existing ones.
     """
 
     drafts: Mapping[str, Draft]
-    edges: Sequence[Dependency]
+    edges: Sequence[_PlannedEdge]
     statuses: Mapping[str, str]
     #: For a task's key: metadata whose values are the ids of other keys.
     references: Mapping[str, Mapping[str, str]]
@@ -211,17 +214,10 @@ def _graph_of_json(call: Call, text: str) -> _GraphPlan:
         except FleetError as error:
             raise BadInput(f"invalid graph plan: {error.message}") from None
 
-    def edge(source: str, target: str, kind: str, metadata: str = "{}") -> Dependency:
-        return Dependency(
-            task_id=source,
-            depends_on_id=target,
-            type=values.edge_type(kind),
-            created_at=call.now,
-            created_by=call.actor,
-            metadata=metadata,
-        )
+    def edge(source: str, target: str, kind: str, metadata: str = "{}") -> _PlannedEdge:
+        return source, target, values.edge_type(kind), metadata
 
-    edges: list[Dependency] = []
+    edges: list[_PlannedEdge] = []
     for node in nodes:
         parent = node.parent_key or node.parent
         if parent or node.parent_id:

@@ -11,7 +11,7 @@ from fleet.errors import BadInput
 from fleet.queue.sql import dependencies
 from fleet.queue.sql.dependencies import Node
 from fleet.queue.sql.tracker.related import edges_from
-from fleet.schemas import STATUSES, Dependency, Task
+from fleet.schemas import STATUSES, Task
 
 
 def _add(call: Call) -> Reply:
@@ -21,15 +21,8 @@ def _add(call: Call) -> Reply:
         raise BadInput(f"requires 2 ids, received {len(words)}: bd dep add <issue> <depends-on>")
     kind = values.edge_type(call.line.text("type", "blocks"))
     task, target = _ends(call, words)
-    edge = Dependency(
-        task_id=task.id,
-        depends_on_id=target.id,
-        type=kind,
-        created_at=call.now,
-        created_by=call.actor,
-    )
     with call.queue.db.writing():
-        call.queue.depend(edge)
+        call.queue.depend(task.id, target.id, kind, by=call.actor)
     ids = {"issue_id": task.id, "depends_on_id": target.id}
     text = f"{task.id} depends on {target.id} ({kind})"
     return call.confirmed(text, {"status": "added", **ids, "type": kind})

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from fleet.errors import BadInput, FleetError, NotFound, Refused
 from fleet.queue.beads.add_tasks import Additions
@@ -22,7 +21,7 @@ from fleet.queue.beads.lease_ledger import Ledger, LedgerEntry
 from fleet.queue.beads.settle_tasks import Settlements
 from fleet.queue.beads.write_lock import WriteLock
 from fleet.queue.doorbell import Doorbell, deadline
-from fleet.queue.protocol import Clock, Draft, Filter, LeaseLost
+from fleet.queue.protocol import Clock, Draft, Filter, LeaseLost, new_request
 from fleet.queue.schedules import ScheduleTable
 from fleet.queue.sql.sqlite import BELL, utc_now
 from fleet.schemas import (
@@ -118,14 +117,8 @@ class BeadsQueue:
         return answers
 
     def request(self, task_id: str, wish: Wish, *, text: str = "", asked_by: str = "") -> Request:
-        request = Request(
-            id=uuid4().hex,
-            task_id=self.get(task_id).id,
-            wish=wish,
-            text=text,
-            asked_by=asked_by,
-            asked_at=self.ledger.now(),
-        )
+        known = self.get(task_id).id
+        request = new_request(known, wish, text=text, asked_by=asked_by, at=self.ledger.now())
         self.ledger.add_request(request)
         self.bell.ring()
         return request

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from fleet.errors import FleetError, NotFound, QueueError, QueueUnavailable, Refused
 from fleet.queue.beads.bd_cli.bd_calls import Tracker, fitting
 from fleet.queue.beads.lease_ledger import Ledger, LedgerEntry
-from fleet.queue.protocol import LeaseLost
+from fleet.queue.protocol import LeaseLost, lost_lease
 from fleet.schemas import Blocked, Closed, Lease, Released, Settlement, Task
 
 _TRIES: Final = 2
@@ -125,17 +125,11 @@ class Settlements:
         return self.write(task_id, lease.owner, Blocked(note=note))
 
     def lost(self, lease: Lease, entry: LedgerEntry) -> LeaseLost:
-        """Why a lease no longer holds, in the words of every queue."""
-        task_id = lease.task.id
-        if entry.owner is None:
-            issue = self._tracker.show([task_id]).get(task_id)
-            status = f"the task is {issue.status} and not claimed" if issue else ""
-            why = status or "the task was deleted"
-        elif entry.owner == lease.owner:
-            why = f"a later claim by {entry.owner} holds it (fence {entry.fence})"
-        else:
-            why = f"{entry.owner} holds it"
-        return LeaseLost(task_id=task_id, why=why)
+        """Why a lease no longer holds, by the ledger and, of a task that is free, by bd."""
+        if entry.owner is not None:
+            return lost_lease(lease, "", entry.owner, entry.fence)
+        issue = self._tracker.show([lease.task.id]).get(lease.task.id)
+        return lost_lease(lease, issue.status if issue else None, None, entry.fence)
 
     def write(
         self, task_id: str, actor: str, settlement: Settlement, *, tries: int = _TRIES

@@ -16,7 +16,7 @@ from fleet.queue.sql.sql_queue import TITLE_LIMIT, SqlQueue
 from fleet.queue.sql.task_row import in_status, save, take
 from fleet.queue.sql.tracker import comments
 from fleet.queue.sql.tracker.related import blockers_of, open_children
-from fleet.schemas import Dependency, Status, Task
+from fleet.schemas import Status, Task
 
 
 class Stale(Refused):
@@ -77,7 +77,7 @@ def edit(queue: SqlQueue, task_id: str, change: Change, *, actor: str) -> Edit:
         if change.comment:
             comments.comment(queue, before.id, author=actor, text=change.comment, at=now)
         if change.parent is not None:
-            _set_parent(queue, before.id, change.parent, actor, now)
+            _set_parent(queue, before.id, change.parent, actor)
         return Edit(before, queue.get(before.id))
 
 
@@ -207,14 +207,7 @@ def _relabel(queue: SqlQueue, task: Task, change: Change) -> None:
         queue.db.rows(queue.sql["insert_label"], {"id": task.id, "label": label})
 
 
-def _set_parent(queue: SqlQueue, task_id: str, parent: str, actor: str, now: datetime) -> None:
+def _set_parent(queue: SqlQueue, task_id: str, parent: str, actor: str) -> None:
     queue.db.rows(queue.more("edit_task.sql")["delete_parents"], {"id": task_id})
     if parent:
-        edge = Dependency(
-            task_id=task_id,
-            depends_on_id=parent,
-            type="parent-child",
-            created_at=now,
-            created_by=actor,
-        )
-        queue.depend(edge)
+        queue.depend(task_id, parent, "parent-child", by=actor)

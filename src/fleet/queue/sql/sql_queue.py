@@ -1,13 +1,12 @@
 """SqlQueue: the Queue verbs over any SQL engine that keeps the Database protocol."""
 
-import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
 from fleet.errors import BadInput, FleetError, NotFound, QueueError, Refused, WriteBrokeOff
-from fleet.queue.protocol import Draft, Filter, LeaseLost
+from fleet.queue.protocol import Draft, Filter, LeaseLost, lost_lease, new_request
 from fleet.queue.schedules import ScheduleTable
 from fleet.queue.sql import dependencies, named_sql
 from fleet.queue.sql.database import Database
@@ -69,11 +68,11 @@ class SqlQueue:
                 labels |= set(self.get(draft.parent).labels)
             self.insert(_task_from(draft, task_id, now, tuple(sorted(labels))))
             if draft.parent is not None:
-                self.depend(_edge(task_id, draft.parent, "parent-child", now, draft.created_by))
+                self.depend(task_id, draft.parent, "parent-child", by=draft.created_by)
             for kind, target in draft.depends_on:
-                self.depend(_edge(task_id, target, kind, now, draft.created_by))
+                self.depend(task_id, target, kind, by=draft.created_by)
             for waiting in draft.blocks:
-                self.depend(_edge(waiting, task_id, "blocks", now, draft.created_by))
+                self.depend(waiting, task_id, by=draft.created_by)
             return self.get(task_id)
 
     def insert(self, task: Task) -> None:
@@ -82,10 +81,18 @@ class SqlQueue:
         for label in task.labels:
             self.db.rows(self.sql["insert_label"], {"id": task.id, "label": label})
 
-    def depend(self, edge: Dependency) -> bool:
-        """Add one dependency edge; False: the edge was there already. In the
-        caller's transaction.
-        """
+    def depend(
+        self, task_id: str, target: str, kind: str = "blocks", *, by: str = "", metadata: str = "{}"
+    ) -> bool:
+        """Have a task depend on another, in the caller's transaction. False: it does already."""
+        edge = Dependency(
+            task_id=task_id,
+            depends_on_id=target,
+            type=kind,
+            created_at=self.db.now(),
+            created_by=by,
+            metadata=metadata,
+        )
         return dependencies.depend(self, edge)
 
     def claim(
@@ -165,14 +172,8 @@ class SqlQueue:
             return error
 
     def request(self, task_id: str, wish: Wish, *, text: str = "", asked_by: str = "") -> Request:
-        request = Request(
-            id=os.urandom(16).hex(),
-            task_id=self.get(task_id).id,
-            wish=wish,
-            text=text,
-            asked_by=asked_by,
-            asked_at=self.db.now(),
-        )
+        known = self.get(task_id).id
+        request = new_request(known, wish, text=text, asked_by=asked_by, at=self.db.now())
         self.db.rows(self.sql["insert_request"], request_values(request))
         return request
 
@@ -294,17 +295,10 @@ class SqlQueue:
     def _lost(self, lease: Lease) -> LeaseLost:
         rows = self.db.rows(self.sql["get"], {"id": lease.task.id})
         if not rows:
-            why = "the task was deleted"
-        else:
-            task = task_of(rows[0])
-            holder = task.lease_owner
-            if holder is None:
-                why = f"the task is {task.status} and not claimed"
-            elif holder == lease.owner:
-                why = f"a later claim by {holder} holds it (fence {task.fence})"
-            else:
-                why = f"{self._host_name(holder)} holds it"
-        return LeaseLost(task_id=lease.task.id, why=why)
+            return lost_lease(lease, None, None, 0)
+        task = task_of(rows[0])
+        called = self._host_name(task.lease_owner) if task.lease_owner else ""
+        return lost_lease(lease, task.status, task.lease_owner, task.fence, called=called)
 
     def _host_name(self, owner: str) -> str:
         """What people call the host that holds leases under this name; else the name itself."""
@@ -377,10 +371,4 @@ def _task_from(draft: Draft, task_id: str, now: datetime, labels: tuple[str, ...
         updated_at=now,
         labels=labels,
         **fields,
-    )
-
-
-def _edge(task_id: str, target: str, kind: str, now: datetime, actor: str) -> Dependency:
-    return Dependency(
-        task_id=task_id, depends_on_id=target, type=kind, created_at=now, created_by=actor
     )
