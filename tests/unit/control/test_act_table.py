@@ -49,6 +49,20 @@ def test_a_key_that_is_asked_for_twice_at_once_makes_one_task(fleet, tmp_path, m
     assert len(looks) == 2
 
 
+def test_a_task_that_is_in_the_queue_is_told_of_even_without_its_task_json(
+    fleet, tmp_path, monkeypatch
+):
+    """An error would only have the person create the task a second time."""
+
+    def full(*_):
+        raise OSError(28, "No space left on device", "task.json")
+
+    monkeypatch.setattr(task_json, "write", full)
+    end = carry_out(fleet, "create", {"title": "t", "cwd": str(tmp_path)}, surface="test", env=ENV)
+    assert fleet.queue.get(end.id).title == "t"
+    assert end.words.startswith(f"{end.id} is in the queue. But {end.id} has no task.json to edit")
+
+
 @pytest.mark.parametrize(
     ("verb", "given"),
     [
@@ -59,6 +73,7 @@ def test_a_key_that_is_asked_for_twice_at_once_makes_one_task(fleet, tmp_path, m
         ("create", {"title": "t", "cwd": "/", "flags": {"args": "--x"}}),
         ("create", {"title": "t", "cwd": "/", "flags": {"cwd": "/etc"}}),
         ("create", {"title": "t", "cwd": "/", "priority": 9}),
+        ("create", {"title": "t", "cwd": "/", "type": "wish"}),
         ("answer", {"id": "x"}),
         ("retry", {"id": "x", "fersh": True}),
         ("stop", {"id": "x", "now": "yes"}),

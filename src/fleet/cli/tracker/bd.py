@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fleet import control
-from fleet.bd.command import GLOBAL
+from fleet.bd.command import GLOBAL, Call, Reply
 from fleet.bd.command_line import (
     answer,
     carry_out,
@@ -30,7 +30,7 @@ from fleet.cli.live_view import waiting
 from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import folded, one_line, terminal_width
 from fleet.control import Control
-from fleet.control.acts.task_flags import shown_settings
+from fleet.control.acts.task_flags import FlagValues, shown_settings
 from fleet.errors import BadInput, FleetError, InvalidTask
 from fleet.schemas import Settings, Task
 from fleet.schemas.shown_text import harmless, harmless_json
@@ -38,6 +38,7 @@ from fleet.schemas.shown_text import harmless, harmless_json
 if TYPE_CHECKING:
     import click
 
+    from fleet.control.acts.create import NewTasks
     from fleet.control.queue.place_code import PlacedCode
 
 CREATING = ("create", "new", "q")
@@ -135,53 +136,54 @@ def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
     """
     verb = find_verb("create")
     assert verb is not None
+    on_queue = _create_on_beads if fleet.config.queue == "beads" else _create_on_sql
     try:
         own, rest = take(OWN, (*verb.flags, *GLOBAL), args)
+        return on_queue(fleet, name, own, rest)
     except FlagError as error:
         # As the tracker says it of its own flags.
         print(harmless(f"Error: {error}"), file=sys.stderr)
         return 1
-    from fleet.control.acts.create import placed_settings  # git is not for every command of bd
 
-    code = placed_settings(fleet, own)
-    settings = code.settings
-    if fleet.config.queue == "beads":
-        return _create_on_beads(fleet, name, rest, settings)
-    try:
+
+def _create_on_sql(fleet: Control, name: str, own: FlagValues, rest: Sequence[str]) -> int:
+    from fleet.control.acts.create import create_tasks  # git is not for every command of bd
+
+    def add(settings: Settings) -> tuple[Sequence[Task], tuple[Call, Reply]]:
         call = read_line([name, *rest], fleet.tracker, env=os.environ, settings=settings)
-    except FlagError as error:
-        print(harmless(f"Error: {error}"), file=sys.stderr)
-        return 1
-    reply = carry_out(call)
-    _write_settings(fleet, [task.id for task in reply.created], settings)
-    if "with-changes" in own:
-        code = _push_changes(fleet, reply.created, code)
+        reply = carry_out(call)
+        return reply.created, (call, reply)
+
+    new, (call, reply) = create_tasks(fleet, own, add)
+    _warn(new.troubles)
     plain = name != "q" and not any(map(call.line.switch, ("silent", "quiet")))
-    if call.json or not plain or not reply.created:
+    if call.json or not plain or not new.tasks:
         return show(call, reply)
-    _tell(((task.id, task.title) for task in reply.created), settings)
-    _tell_code(code)
-    _tell_unchecked(fleet, settings)
+    _tell(fleet, new)
     return 0
 
 
-def _create_on_beads(fleet: Control, name: str, args: Sequence[str], settings: Settings) -> int:
-    from fleet.bd.beads_create import create
+def _create_on_beads(fleet: Control, name: str, own: FlagValues, rest: Sequence[str]) -> int:
+    from fleet.bd.beads_create import Made, create
     from fleet.bd.beads_forward import is_silent
+    from fleet.control.acts.create import create_tasks
 
-    typed = not is_silent([name, *args])
-    with waiting("bd makes it", quiet=typed or "--json" in args):
-        made = create(fleet.home.path, args, settings, verb=name, invoked_in=_base())
+    def add(settings: Settings) -> tuple[Sequence[Task], Made]:
+        typed = not is_silent([name, *rest])
+        with waiting("bd makes it", quiet=typed or "--json" in rest):
+            made = create(fleet.home.path, rest, settings, verb=name, invoked_in=_base())
+        return made.tasks, made
+
+    new, made = create_tasks(fleet, own, add)
     sys.stderr.write(harmless(made.err))
-    _write_settings(fleet, [task.id for task in made.tasks], settings)
-    if made.code != 0 or made.style == "json" or not made.tasks:
+    _warn(new.troubles)
+    if made.code != 0 or made.style == "json" or not new.tasks:
         shown = harmless_json if made.style == "json" else harmless
         sys.stdout.write(shown(made.out) if sys.stdout.isatty() else made.out)
     elif made.style == "id":
-        print(*(task.id for task in made.tasks), sep="\n")
+        print(*(task.id for task in new.tasks), sep="\n")
     elif made.style == "line":
-        _tell(((task.id, task.title) for task in made.tasks), settings)
-        _tell_unchecked(fleet, settings)
+        _tell(fleet, new)
     return made.code
 
 
@@ -193,27 +195,28 @@ def _base() -> Path | None:
         return None
 
 
-def _write_settings(fleet: Control, ids: Iterable[str], settings: Settings) -> None:
-    from fleet.control.acts.create import write_settings_of
-
-    for trouble in write_settings_of(fleet, ids, settings):
+def _warn(troubles: Iterable[str]) -> None:
+    for trouble in troubles:
         print(f"Warning: {trouble}", file=sys.stderr)
 
 
-def _tell(created: Iterable[tuple[str, str]], settings: Settings) -> None:
+def _tell(fleet: Control, new: "NewTasks") -> None:
+    """Lines for people: what was created, where it runs, and what it lacks."""
+    # Only lines for people load it.
+    from fleet.cli.tracker.verify_hint import (
+        tell_unchecked,
+        tell_without_branch,
+        tell_without_commit,
+    )
+
+    settings = new.code.settings
     where = ", ".join(f"{key}: {one_line(value)}" for key, value in shown_settings(settings))
-    for task_id, title in created:
-        print_line(f"Created {task_id}: {one_line(title)}  [{where}]")
-
-
-def _push_changes(fleet: Control, tasks: Iterable[Task], code: "PlacedCode") -> "PlacedCode":
-    """Let tasks begin from the directory's files as they are; without that they stay here."""
-    if code.stays:
-        return code  # whatever is not committed, the code cannot travel
-    from fleet.control.queue.place_code import PlacedCode, push_changes
-
-    whys = [why for task in tasks if (why := push_changes(fleet, task, code.settings))]
-    return PlacedCode(settings=code.settings, stays="; ".join(dict.fromkeys(whys)))
+    for task in new.tasks:
+        print_line(f"Created {task.id}: {one_line(task.title)}  [{where}]")
+    _tell_code(new.code)
+    tell_unchecked(fleet, settings)
+    tell_without_commit(fleet, settings)
+    tell_without_branch(fleet, settings)
 
 
 def _tell_code(code: "PlacedCode") -> None:
@@ -229,19 +232,6 @@ def _tell_code(code: "PlacedCode") -> None:
     else:
         return
     print(folded(one_line(text)), file=sys.stderr)
-
-
-def _tell_unchecked(fleet: Control, settings: Settings) -> None:
-    # Only lines for people load it.
-    from fleet.cli.tracker.verify_hint import (
-        tell_unchecked,
-        tell_without_branch,
-        tell_without_commit,
-    )
-
-    tell_unchecked(fleet, settings)
-    tell_without_commit(fleet, settings)
-    tell_without_branch(fleet, settings)
 
 
 def bd_command() -> "click.Command":

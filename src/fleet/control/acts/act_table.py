@@ -143,8 +143,7 @@ def _field_words(act: Act) -> str:
 def _create(fleet: Control, wish: wishes.CreateWish, env: Mapping[str, str]) -> Acted[Any]:
     from fleet.control.acts.create import create
 
-    made = create(fleet, wish, env=env)
-    return Acted(f"{made.id} is in the queue.", made)
+    return create(fleet, wish, env=env)
 
 
 def _create_line(wish: wishes.CreateWish) -> list[str]:

@@ -1,16 +1,20 @@
-"""Create a task from fields instead of a command line, with the same checks and the same trust."""
+"""Creates tasks, whichever surface a person asks on: from a command line, or from fields."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
+from typing import TypeVar
 from unicodedata import category
 
 import msgspec
+from msgspec import Struct
 
 from fleet.bd.actor import actor, owner
+from fleet.bd.arguments.values import known_type
 from fleet.bd.fleet_flags import OWN
 from fleet.control import Control
+from fleet.control.acts.each_act import Acted
 from fleet.control.acts.task_flags import FlagValues, settings_from
 from fleet.control.acts.wishes import CreateWish
 from fleet.control.queue.place_code import PlacedCode, place_code, push_changes
@@ -26,10 +30,41 @@ FLAGS = tuple(flag.name for flag in OWN if flag.name != "cwd")
 
 #: Kinds of characters that end or move a line; not those that join emoji or turn the direction.
 _BREAKS = ("Cc", "Zl", "Zp")
+T = TypeVar("T")
 
 
-def create(fleet: Control, wish: CreateWish, *, env: Mapping[str, str] = os.environ) -> Task:
-    """Put a new task into the queue. Raises BadInput; no task is made then."""
+class NewTasks(Struct, frozen=True, kw_only=True):
+    """Tasks that were created together."""
+
+    tasks: tuple[Task, ...]
+    #: Settings of the tasks, and where the code comes from.
+    code: PlacedCode
+    #: What went wrong after they were in the queue, a sentence each.
+    troubles: tuple[str, ...] = ()
+
+
+def create_tasks(
+    fleet: Control, given: FlagValues, add: Callable[[Settings], tuple[Sequence[Task], T]]
+) -> tuple[NewTasks, T]:
+    """Create tasks with fleet's own flags; every surface does it here. `add` puts them into the
+    queue with their settings, and returns them and what else it has to say.
+
+    Commands are trusted first: a supervisor may claim a task before the task.json is there.
+    """
+    code = place_code(fleet, settings_from(fleet, given), with_changes="with-changes" in given)
+    if code.settings.verify:
+        trust(fleet.home, [code.settings], datetime.now(UTC))
+    tasks, said = add(code.settings)
+    troubles = _write_settings(fleet, tasks, code.settings)
+    if code.settings.repository is not None and code.settings.repository.changes:
+        # Where that fails the task stays on this host.
+        whys = [why for task in tasks if (why := push_changes(fleet, task, code.settings))]
+        code = PlacedCode(settings=code.settings, stays="; ".join(dict.fromkeys(whys)))
+    return NewTasks(tasks=tuple(tasks), code=code, troubles=troubles), said
+
+
+def create(fleet: Control, wish: CreateWish, *, env: Mapping[str, str] = os.environ) -> Acted[Task]:
+    """Create a task from fields, without a command line. Raises BadInput; no task is made then."""
     if any(category(letter) in _BREAKS for letter in wish.title):
         raise BadInput("a title is one line without control characters", hint="Write it anew.")
     strange = sorted(set(wish.flags) - set(FLAGS))
@@ -41,62 +76,56 @@ def create(fleet: Control, wish: CreateWish, *, env: Mapping[str, str] = os.envi
         if value
     }
     task_id = _keyed(wish.key) if wish.key else None
+
+    def add(settings: Settings) -> tuple[Sequence[Task], None]:
+        draft = Draft(
+            id=task_id,
+            title=wish.title,
+            description=wish.description,
+            design=wish.design,
+            acceptance_criteria=wish.acceptance,
+            notes=wish.notes,
+            priority=wish.priority,
+            # On beads bd decides.
+            issue_type=wish.type if fleet.config.queue == "beads" else known_type(wish.type),
+            labels=wish.labels,
+            parent=wish.parent,
+            depends_on=tuple(("blocks", each) for each in wish.depends_on),
+            blocks=wish.blocks,
+            assignee=wish.assignee,
+            owner=owner(env),
+            created_by=actor(env),
+            metadata={"fleet": msgspec.to_builtins(settings)},
+        )
+        return [fleet.queue.add(draft)], None
+
     if task_id is not None and (known := _known(fleet, task_id)) is not None:
-        return known
-    code = placed_settings(fleet, {"cwd": (wish.cwd,), **flags})
-    settings = code.settings
-    draft = Draft(
-        id=task_id,
-        title=wish.title,
-        description=wish.description,
-        design=wish.design,
-        acceptance_criteria=wish.acceptance,
-        notes=wish.notes,
-        priority=wish.priority,
-        issue_type=wish.type,
-        labels=wish.labels,
-        parent=wish.parent,
-        depends_on=tuple(("blocks", each) for each in wish.depends_on),
-        blocks=wish.blocks,
-        assignee=wish.assignee,
-        owner=owner(env),
-        created_by=actor(env),
-        metadata={"fleet": msgspec.to_builtins(settings)},
-    )
+        return _acted(known)
     try:
-        made = fleet.queue.add(draft)
+        new, _ = create_tasks(fleet, {"cwd": (wish.cwd,), **flags}, add)
     except Refused:
         if task_id is None or (known := _known(fleet, task_id)) is None:
             raise
-        return known  # asked for twice at once, and the other was first
-    task_json.write(fleet.home, made.id, settings)
-    if settings.repository is not None and settings.repository.changes:
-        push_changes(fleet, made, settings)  # where that fails the task stays on this host
-    return made
+        return _acted(known)  # asked for twice at once, and the other was first
+    return _acted(new.tasks[0], *new.troubles)
 
 
-def placed_settings(fleet: Control, given: FlagValues) -> PlacedCode:
-    """The settings of a task that is to be made, and where its code comes from. Its commands are
-    trusted before the task is made: a supervisor may claim it before its task.json is there.
-    """
-    code = place_code(fleet, settings_from(fleet, given), with_changes="with-changes" in given)
-    if code.settings.verify:
-        trust(fleet.home, [code.settings], datetime.now(UTC))
-    return code
+def _acted(task: Task, *troubles: str) -> Acted[Task]:
+    return Acted(". But ".join((f"{task.id} is in the queue", *troubles)) + ".", task)
 
 
-def write_settings_of(fleet: Control, ids: Iterable[str], settings: Settings) -> list[str]:
+def _write_settings(fleet: Control, tasks: Iterable[Task], settings: Settings) -> tuple[str, ...]:
     """Put the settings of new tasks into task.json too; why some have none. The tasks exist and
     know them: an error would only have the person make them a second time.
     """
     troubles: list[str] = []
-    for task_id in ids:
+    for task in tasks:
         try:
-            task_json.write(fleet.home, task_id, settings)
+            task_json.write(fleet.home, task.id, settings)
         except OSError as error:
             why = f"{error.filename} cannot be written: {error.strerror}"
-            troubles.append(f"{task_id} has no task.json to edit: {why}")
-    return troubles
+            troubles.append(f"{task.id} has no task.json to edit: {why}")
+    return tuple(troubles)
 
 
 def _keyed(key: str) -> str:
