@@ -15,7 +15,7 @@ from fleet.runs.outcome_history import write_ending
 from fleet.runs.questions import asked_json
 from fleet.runs.questions.questions_file import FILE, add_block, last_answer, open_question
 from fleet.runs.run_id import RunId
-from fleet.schemas import Blocked, Failed, Finished
+from fleet.schemas import Blocked, Failed, Finished, NeedsHuman
 from tests.builders import NOW, a_run, an_ending
 from tests.settled import settled
 
@@ -36,6 +36,20 @@ def blocked(fleet, note, *, asked=True, outcome=FINISHED, in_file=""):
     write_ending(run, an_ending(outcome, settlement, counts=False, why=note))
     if in_file:
         write(fleet, lease.task, in_file)
+    return settled(fleet.queue, lease, settlement)
+
+
+def parked(fleet, words, *, options=()):
+    """A task whose one run was parked with a question."""
+    fleet.queue.add(Draft(title="Choose"))
+    (lease,) = fleet.queue.claim("us", ttl=timedelta(minutes=5))
+    task_dir = fleet.home.task(lease.task.id)
+    run = a_run(task_dir, id=str(RunId.of(lease)))
+    asked, _ = asked_json.ask(task_dir, words, run=1, at=NOW, options=options)
+    add_block(task_dir, asked.block)
+    asked_json.park(task_dir, asked.id, at=NOW)
+    settlement = Blocked(note=f"QUESTION: {words}")
+    write_ending(run, an_ending(NeedsHuman(), settlement, counts=False, why=words))
     return settled(fleet.queue, lease, settlement)
 
 
@@ -195,3 +209,16 @@ def test_a_question_has_its_words_before_the_file_has_its_block(fleet):
     assert question_of(fleet, lease.task) == before
     assert before.question == open_question((task_dir / FILE).read_text())
     assert before.question == "Which?\n\n1. A\n2. B\n\nOtherwise: A"
+
+
+def test_an_answer_whose_task_could_not_go_back_is_still_asked_for_in_the_same_words(fleet):
+    """The queue failed just then: the person gives the same answer again, and the task goes on."""
+    task = parked(fleet, "Plums or pears?", options=("plums", "pears"))
+    asked = question_of(fleet, task)
+    task_dir = fleet.home.task(task.id)
+    asked_json.record_answer(task_dir, asked_json.last(task_dir).id, "2", by="ada", at=ANSWERED)
+    assert question_of(fleet, task) == asked
+    assert answer(fleet, task, "pears", at=ANSWERED, env=ENV).status == "open"
+    text = (task_dir / FILE).read_text()
+    assert (text.count("## A:"), last_answer(text)) == (1, "pears")
+    assert question_of(fleet, fleet.get(task.id)) is None

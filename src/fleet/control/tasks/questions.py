@@ -83,6 +83,7 @@ def question_of(fleet: Control, task: Task) -> Question | None:
     runs = task.status == "in_progress"
     if runs and asked is None:
         return None
+    asked = asked or _answered_yet_blocked(fleet, task)
     if asked is not None and (runs or asked.parked_at is not None):
         # Q&A.md has the block a moment later: a question has the same words from the beginning.
         return Question(
@@ -207,6 +208,9 @@ def answer(
         given = record_answer(task_dir, asked.id, text, by=actor(env), at=at)
         _store_answer(fleet, task, asked=True)
         return _reopened(fleet, task, given, by=actor(env))
+    before = _answered_yet_blocked(fleet, task)
+    if before is not None and before.answer == (given := before.chosen(text.strip())):
+        return _reopened(fleet, task, given, by=actor(env))
     questions_file.add_answer(fleet.home.task(task.id), text.strip(), at)
     _store_answer(fleet, task, asked=False)
     # The question stays in the notes; what stands below it says that it is no longer open.
@@ -248,6 +252,17 @@ def _answer_elsewhere(
         f"the host that runs {task.id} has not taken the answer within {_HANDED_ON:.0f} s",
         hint="The host takes the answer once it reaches the queue. See: fleet hosts",
     )
+
+
+def _answered_yet_blocked(fleet: Control, task: Task) -> AskedQuestion | None:
+    """The question that the last run was parked with, if its answer is written and the task is
+    still blocked: the process that wrote the answer puts the task back now, or could not.
+    """
+    task_dir = fleet.home.task(task.id)
+    run, asked = latest_run(task_dir), asked_json.last(task_dir)
+    if task.status != "blocked" or run is None or asked is None or asked.answer is None:
+        return None
+    return asked if asked_json.is_parked(task_dir, run.number) and _note(fleet, task) else None
 
 
 def _answer_running(
