@@ -6,12 +6,11 @@ and which faults to commit; `calls.jsonl` lists every call. The real bd passes t
 
 # ruff: noqa: PTH118, PTH123
 # Tests call this thousands of times: json, signal or pathlib would each double what a call takes.
-import fcntl
 import os
 import sys
 import time
+from _datetime import datetime, timezone
 from _json import encode_basestring_ascii, make_encoder, make_scanner
-from datetime import UTC, datetime
 
 HOME = os.environ.get("BEADS_DIR", "")
 DATA, SCRIPT, CALLS, JOURNAL = (
@@ -24,6 +23,7 @@ TYPES = ("task", "bug", "feature", "epic", "chore", *NOT_WORK)
 
 
 SIGSEGV = 11
+UTC = timezone.utc
 
 
 class Plain:
@@ -373,7 +373,7 @@ def main():
             print(f"bd version {loads(file.read()).get('version', '1.3.0')} (simulated)")
         return 0
     with open(SCRIPT, "r+", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        os.lockf(file.fileno(), os.F_LOCK, 0)
         script = loads(file.read())
         fault = fault_for(script, verb)
         file.seek(0)
@@ -383,7 +383,7 @@ def main():
             calls.write(dumps(sys.argv[1:]) + "\n")
     play(fault, verb)
     with open(DATA, "r+", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        os.lockf(file.fileno(), os.F_LOCK, 0)
         before = file.read()
         bd = Bd(flags, words, flags.get("--actor", "unknown"), script)
         bd.issues = loads(before)

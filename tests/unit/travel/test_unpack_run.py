@@ -82,12 +82,13 @@ def test_a_run_of_another_host_is_there_as_if_it_had_run_here(home, sent, take):
     assert take() == (), "once"
 
 
-EVENTS = b"".join(b'{"run":1,"at":%d}\n' % number for number in range(200_000))
+def lines(most):
+    return b"".join(b'{"run":1,"at":%d}\n' % number for number in range(most))
 
 
 def test_a_disk_that_is_full_in_between_costs_no_event(home, sent, take, monkeypatch):
     """The same again goes on where it was, and adds nothing twice."""
-    sent.add(1, **{event_log.FILE: EVENTS})
+    sent.add(1, **{event_log.FILE: (added := lines(200_000))})
     (events := home.task(TASK) / event_log.FILE).parent.mkdir(parents=True)
     events.write_bytes(b"of before\n")
     room = [2]
@@ -103,14 +104,14 @@ def test_a_disk_that_is_full_in_between_costs_no_event(home, sent, take, monkeyp
         take()
     room[0] = 99
     assert take() == ()
-    assert events.read_bytes() == b"of before\n" + EVENTS
+    assert events.read_bytes() == b"of before\n" + added
     left = {each.name for each in latest_run(home.task(TASK)).path.iterdir()}
     assert left == {"run.json", "host"}
 
 
 def test_a_process_that_is_killed_over_the_lines_adds_none_twice(home, sent, take, monkeypatch):
     """Killed after it had added them, and before it noted so; other lines came since."""
-    sent.add(1, **{event_log.FILE: EVENTS[:1000]})
+    sent.add(1, **{event_log.FILE: (added := lines(100)[:1000])})
     killed = [True]
 
     def unlink(path, **_):
@@ -127,7 +128,7 @@ def test_a_process_that_is_killed_over_the_lines_adds_none_twice(home, sent, tak
     with events.open("ab") as file:
         file.write(b"of later\n")
     take()
-    whole, _, _ = EVENTS[:1000].rpartition(b"\n")
+    whole, _, _ = added.rpartition(b"\n")
     assert events.read_bytes().startswith(whole + b"\n")
     assert events.read_bytes().count(whole) == 1
 
