@@ -15,8 +15,9 @@ from pathlib import Path
 from fleet.config import runtime_toml
 from fleet.runs.outcome_history import read_ending
 from tests.bench import Figure
+from tests.fakes import FAKES
 from tests.simulated_weeks import share_of_ideal
-from tests.story.scene import FAKES, Scene
+from tests.story.scene import Scene
 from tests.vendor import Login, Vendor
 
 HERD, STEP = 50, 5

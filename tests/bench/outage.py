@@ -20,7 +20,8 @@ from fleet.runs.outcome_history import read_ending
 from fleet.schemas import Finished
 from tests.bench import Figure
 from tests.bench.accounts import equip
-from tests.story.scene import FAKES, Scene
+from tests.fakes import FAKES
+from tests.story.scene import Scene
 from tests.vendor import Login, Vendor
 
 TASKS, SLOTS = 50, 10

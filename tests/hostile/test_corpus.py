@@ -26,6 +26,7 @@ from fleet.runs.outcome_history import read_ending
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Settings
 from tests.conftest import need
+from tests.fakes import compiled
 from tests.hostile.corpus import VICES
 
 AGENT = Path(__file__).with_name("agent.py")
@@ -51,7 +52,9 @@ class Corpus:
         self.user.mkdir()
         programs = root / "bin"
         programs.mkdir()
-        (programs / "claude").write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {AGENT} "$@"\n')
+        (programs / "claude").write_text(
+            f'#!/bin/sh\nexec {sys.executable} -I -S {compiled(AGENT)} "$@"\n'
+        )
         (programs / "claude").chmod(0o755)
         self.env = {
             **os.environ,

@@ -10,9 +10,9 @@ import pytest
 from fleet.sandbox.try_box import try_box
 from tests.builders import look_on
 from tests.conftest import SLOW, coders, missing
+from tests.fakes import FAKES
 from tests.real.house import CLOSE, TASK, WORK
 from tests.scripted_model import Call, Say, ScriptedModel, Shell
-from tests.story.scene import FAKES
 
 both = pytest.mark.parametrize("coder", ["claude", "codex"])
 QUESTION = "Plums or pears?"

@@ -1,22 +1,15 @@
 """A home with the simulated `bd`: how a test makes one, scripts its faults and reads its calls."""
 
 import json
-import py_compile
 import sys
 from datetime import timedelta
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
 from fleet.queue.beads.queue import open_beads
+from tests.fakes import compiled
 
 PROGRAM = Path(__file__).with_name("bd.py")
-
-
-@cache
-def _compiled() -> str:
-    """Python compiles a program anew on each start; tests start this one thousands of times."""
-    return py_compile.compile(str(PROGRAM), doraise=True) or str(PROGRAM)
 
 
 class SimulatedBeads:
@@ -31,7 +24,7 @@ class SimulatedBeads:
         self.script = {"version": version, "shape": shape, "faults": []}
         self._write()
         self.bd = folder / "bd"
-        self.bd.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {_compiled()} "$@"\n')
+        self.bd.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {compiled(PROGRAM)} "$@"\n')
         self.bd.chmod(0o755)
 
     def _write(self) -> None:

@@ -21,13 +21,13 @@ from fleet.runs.run_directory import all_runs, latest_run
 from fleet.schemas import Settings
 from tests import warm
 from tests.builders import trust_coders
+from tests.fakes import FAKES, compiled
 
-FAKES = Path(__file__).parent.parent / "fakes"
 PATIENCE = 30.0
 
 #: Drives tests/fakes/actor.py: the script comes as the model.
 ACTOR = f"""
-argv = ["{sys.executable}", "-I", "-S", "{FAKES / "actor.py"}", "{{model}}"]
+argv = ["{sys.executable}", "-I", "-S", "{compiled(FAKES / "actor.py")}", "{{model}}"]
 prompt = "stdin"
 context_limit = 1000
 

@@ -4,13 +4,12 @@ import os
 import signal
 import sys
 import time
-from pathlib import Path
 
 from fleet.files.inotify import DirectoryWatch
 from fleet.processes import keeper_client, process_identity
 from fleet.runs.run_directory import Run, RunSpec, new_run
+from tests.fakes import FAKES
 
-FAKES = Path(__file__).parent.parent / "fakes"
 PYTHON = (sys.executable, "-I", "-S")
 #: No test waits for longer than this for anything; on a quiet machine all take milliseconds.
 PATIENCE = 30.0

@@ -19,7 +19,8 @@ from fleet.queue.protocol import Draft
 from fleet.runs.run_directory import latest_run
 from tests import warm
 from tests.builders import trust_coders
-from tests.story.stage import FAKES, PATIENCE
+from tests.fakes import FAKES
+from tests.story.stage import PATIENCE
 
 #: A tool call, without which no agent is believed to have done anything.
 WORKED = """echo '{"kind":"tool_use","calls":[{"id":"1","name":"Edit"}]}'"""

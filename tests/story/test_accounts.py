@@ -10,7 +10,7 @@ from fleet.config import runtime_toml
 from fleet.runs.outcome_history import read_ending
 from tests.conftest import only_slow
 from tests.fake_keyring import FakeKeyring
-from tests.story.scene import FAKES
+from tests.fakes import FAKES
 from tests.vendor import Login, Vendor
 
 HOUR = 3600

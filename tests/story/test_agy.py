@@ -8,7 +8,8 @@ import pytest
 from fleet.accounts.account_store import open_accounts
 from fleet.runs.outcome_history import read_ending
 from fleet.schemas import Failed, Finished, RateLimited
-from tests.story.scene import FAKES, Scene, processes_of
+from tests.fakes import FAKES
+from tests.story.scene import Scene, processes_of
 
 CLOSE = 'echo hi > a.txt && bd close "$FLEET_TASK_ID" --reason done'
 

@@ -11,7 +11,8 @@ import pytest
 from fleet.processes import process_identity
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs.outcome_history import read_ending
-from tests.story.scene import FAKES, WORK
+from tests.fakes import FAKES
+from tests.story.scene import WORK
 
 #: Deaf to polite signals, with a child in a session of its own that is too.
 STUBBORN = f'argv = ["sh", "{FAKES / "stubborn.sh"}"]\nprompt = "stdin"\n'

@@ -17,7 +17,7 @@ from fleet.processes import keeper_client as process
 from fleet.processes import process_identity
 from fleet.runs.run_directory import all_runs, latest_run
 from tests.conftest import only_slow
-from tests.story.stage import FAKES
+from tests.fakes import FAKES
 
 TASKS = 60
 PATIENCE = 400.0

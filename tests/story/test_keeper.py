@@ -11,7 +11,8 @@ import pytest
 
 from fleet.files.file_lock import locked
 from fleet.processes import keeper, keeper_client, process_identity
-from tests.story.stage import FAKES, PATIENCE, fake, output, wait_for_output, wait_gone, wait_until
+from tests.fakes import FAKES
+from tests.story.stage import PATIENCE, fake, output, wait_for_output, wait_gone, wait_until
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a subreaper and pdeathsig")
 

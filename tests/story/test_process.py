@@ -13,7 +13,8 @@ import pytest
 from fleet.errors import FleetError, InvalidTask
 from fleet.processes import keeper_client, process_identity
 from fleet.runs.run_directory import ProcessId
-from tests.story.stage import FAKES, PATIENCE, fake, output, wait_for_output, wait_gone, wait_until
+from tests.fakes import FAKES
+from tests.story.stage import PATIENCE, fake, output, wait_for_output, wait_gone, wait_until
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 

@@ -14,7 +14,8 @@ from fleet.files.tail import Follower
 from fleet.processes import process_identity
 from fleet.runs.run_directory import Started
 from tests.builders import trust_coders
-from tests.story.scene import FAKES, WORK
+from tests.fakes import FAKES
+from tests.story.scene import WORK
 
 
 def failures(scene, task):

@@ -3,7 +3,7 @@
 import json
 
 from tests.builders import trust_coders
-from tests.story.scene import FAKES
+from tests.fakes import FAKES
 
 TEXT = "Use the other table, please."
 

@@ -11,7 +11,8 @@ import pytest
 
 from fleet.schemas import LimitWishes
 from tests.builders import trust_coders
-from tests.story.scene import FAKES, PATIENCE, processes_of
+from tests.fakes import FAKES
+from tests.story.scene import PATIENCE, processes_of
 
 IDLER = f"""
 argv = ["{sys.executable}", "-I", "-S", "{FAKES / "idler.py"}", "{{model}}", ["{{resume}}"]]
