@@ -1,12 +1,10 @@
 """The record of a pull request."""
 
-from datetime import UTC, datetime
-
 from fleet.forge import pull_request_json
 from fleet.forge.pull_request import PullRequest
 from fleet.home import Home
+from tests.builders import NOW
 
-NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PR = PullRequest(
     url="/srv/app.git", number=7, page="http://x/7", branch="fleet/fleet-1", base="main",
     heads=("a" * 40,), pushed_at=NOW, next_at=NOW,

@@ -1,6 +1,6 @@
 """What follows from the facts of a pull request."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from msgspec import structs
 
@@ -14,8 +14,8 @@ from fleet.forge.reactions import (
     noted,
     reactions,
 )
+from tests.builders import NOW
 
-NOW = datetime(2026, 3, 1, tzinfo=UTC)
 HEAD, OTHER = "a" * 40, "b" * 40
 GREEN = ForgeCheck(name="build", state="passed")
 RED = ForgeCheck(name="unit tests", state="failed", text="3 failed")

@@ -1,15 +1,13 @@
 """landing.json: what fleet wrote is acted on, and nothing else is."""
 
-from datetime import UTC, datetime
-
 import pytest
 from msgspec import structs
 
 from fleet.files import seals
-from fleet.home import Home, landing_json, make_home
+from fleet.home import landing_json
 from fleet.home.landing_json import Landing
+from tests.builders import NOW
 
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LANDING = Landing(
     state="verified",
     repository="/srv/app",
@@ -22,12 +20,10 @@ LANDING = Landing(
 
 
 @pytest.fixture
-def home(tmp_path):
-    place = Home(tmp_path / "home")
-    make_home(place)
-    seals.begin(place.path)
-    place.task("fleet-a").mkdir()
-    return place
+def home(home):
+    seals.begin(home.path)
+    home.task("fleet-a").mkdir()
+    return home
 
 
 def test_what_was_written_is_believed(home):

@@ -4,7 +4,6 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from fleet.home import Home, make_home
 from fleet.landing.train_store import (
     KEPT_PROOFS,
     FailedCheck,
@@ -13,13 +12,6 @@ from fleet.landing.train_store import (
     TrainPlace,
     branches_behind,
 )
-
-
-@pytest.fixture
-def home(tmp_path):
-    home = Home(tmp_path / "home")
-    make_home(home)
-    return home
 
 
 @pytest.fixture

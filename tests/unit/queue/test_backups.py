@@ -3,31 +3,28 @@
 import sqlite3
 import stat
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from fleet import config
 from fleet.control.queue import queue_care
 from fleet.errors import QueueUnavailable, Refused
-from fleet.home import Home, make_home
 from fleet.queue import backups
 from fleet.queue.beads.lease_ledger import Ledger
 from fleet.queue.identity import EMBEDDED, LEDGER
 from fleet.queue.protocol import Draft, Filter
 from fleet.queue.restore_file import RunSeen, restore_file
 from fleet.queue.sql.sqlite import open_embedded, utc_now
+from tests.builders import NOW
 
-NOW = datetime(2026, 11, 17, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def home(tmp_path):
-    place = Home(tmp_path / "home")
-    make_home(place)
-    place.config.write_text(config.default_text(queue="embedded"))
-    return place
+def home(home):
+    home.config.write_text(config.default_text(queue="embedded"))
+    return home
 
 
 def titles(path):

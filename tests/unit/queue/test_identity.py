@@ -11,20 +11,17 @@ from fleet import config
 from fleet.config import Config
 from fleet.control.init import init
 from fleet.errors import WrongQueue
-from fleet.home import Home, make_home
 from fleet.queue import identity, open_queue
 from fleet.queue.protocol import Draft, Filter
 from fleet.queue.sql.sqlite import open_embedded
 
 
 @pytest.fixture
-def home(tmp_path):
-    place = Home(tmp_path / "home")
-    make_home(place)
-    place.config.write_text(config.default_text(queue="embedded"))
-    with closing(open_embedded(place.path)) as queue:
-        (place.tasks / queue.add(Draft(title="kept")).id).mkdir()
-    return place
+def home(home):
+    home.config.write_text(config.default_text(queue="embedded"))
+    with closing(open_embedded(home.path)) as queue:
+        (home.tasks / queue.add(Draft(title="kept")).id).mkdir()
+    return home
 
 
 def remove(home):

@@ -1,13 +1,11 @@
 """Where fleet may push with the operator's logins."""
 
-from datetime import UTC, datetime
-
 from msgspec import structs
 
 from fleet.git.remote.trusted_remotes import is_trusted, trust_remote
 from fleet.git.remote.upstream import Upstream
+from tests.builders import NOW
 
-NOW = datetime(2026, 3, 1, tzinfo=UTC)
 ORIGIN = Upstream(remote="origin", url="git@example.org:team/app.git", branch="main")
 
 

@@ -1,15 +1,13 @@
 """Questions of `ask_human`: asked once, answered once, and the first of two answers counts."""
 
 import threading
-from datetime import UTC, datetime
 
 import pytest
 
 from fleet.errors import BadInput, NotFound, Refused
 from fleet.files import seals
 from fleet.runs.questions import asked_json
-
-NOW = datetime(2026, 7, 1, tzinfo=UTC)
+from tests.builders import NOW
 
 
 @pytest.fixture
