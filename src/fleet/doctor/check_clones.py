@@ -7,6 +7,7 @@ from fleet.control import Control
 from fleet.doctor.check_result import CheckResult, Installation
 from fleet.git.clone.clone_place import clones_in
 from fleet.git.clone.disk_use import measure
+from fleet.schemas.shown_text import some
 from fleet.schemas.units import shown_size
 from fleet.supervisor.cleanup import KEPT_FOR
 
@@ -33,8 +34,7 @@ def clones(installation: Installation) -> Iterator[CheckResult]:
     done = _done(installation, names)
     if done:
         listed = [f"{name} ({why}, {shown_size(sizes[name])})" for name, why in done.items()]
-        more = f" and {len(done) - _NAMED} more" if len(done) > _NAMED else ""
-        what = f"{len(done)} left of {len(names)}: {', '.join(listed[:_NAMED])}{more}"
+        what = f"{len(done)} left of {len(names)}: {some(listed, _NAMED)}"
         first = next(iter(done))
         fix = (
             f"fleet log says why a clone stays. Check that its work is on the branch fleet/{first},"

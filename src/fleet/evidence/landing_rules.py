@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from fleet.git.land.sent_back.merge_facts import MergedFile, MergeFacts
 from fleet.schemas import Finding
+from fleet.schemas.shown_text import some
 
 #: How many files and lines a finding names, and characters of a line.
 _FILES = 5
@@ -33,7 +34,7 @@ class LandingRule(Struct, frozen=True):
 
 def _markers(facts: MergeFacts) -> str:
     names = [each.path for each in facts.files if each.markers > each.markers_before]
-    return f"conflict markers are left in {_some(names)}" if names else ""
+    return f"conflict markers are left in {some(names, _FILES)}" if names else ""
 
 
 def _unfinished(facts: MergeFacts) -> str:
@@ -120,8 +121,3 @@ def landing_findings(facts: MergeFacts) -> tuple[Finding, ...]:
     return tuple(
         Finding(rule=rule.id, what=what) for rule in RULES if (what := rule.broken_by(facts))
     )
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _FILES} more" if len(names) > _FILES else ""
-    return f"{', '.join(names[:_FILES])}{more}"

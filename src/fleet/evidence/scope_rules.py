@@ -6,13 +6,14 @@ worked there meanwhile, and a person judges.
 """
 
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from msgspec import Struct
 
 from fleet.git.path_patterns import PathPatterns
 from fleet.git.refs import ELSEWHERE, BaseAfter
 from fleet.schemas import Base, Changes, Finding, Policy
+from fleet.schemas.shown_text import some
 
 #: A deletion in bulk: more lost files than this and than this share of all, or more bytes.
 FEW_FILES = 20
@@ -95,7 +96,7 @@ def _outside(facts: ScopeFacts) -> str:
     ]
     where = ", ".join(facts.policy.scope) or f"{facts.inside}/**"
     if names:
-        return f"changed outside of its scope ({where}): {_some(names)}"
+        return f"changed outside of its scope ({where}): {some(names, _NAMES)}"
     if facts.changes.more:
         return (
             f"{facts.changes.count} files changed, too many to say that all are in its"
@@ -111,7 +112,7 @@ def _bulk(facts: ScopeFacts) -> str:
         return ""
     names = [each.path for each in changes.files if each.kind == "deleted"]
     what = f"{files} of {changes.tracked} files are gone ({_size(size)})"
-    return f"{what}: {_some(names, more=changes.more)}" if names else what
+    return f"{what}: {some(names, _NAMES, changes.more)}" if names else what
 
 
 def _guarded(facts: ScopeFacts) -> str:
@@ -123,7 +124,7 @@ def _guarded(facts: ScopeFacts) -> str:
     if meant:
         allowed = PathPatterns(meant, facts.inside)
         names = [name for name in names if name.startswith(".git/") or not allowed.match(name)]
-    return f"changed what git or an agent runs by: {_some(sorted(names))}" if names else ""
+    return f"changed what git or an agent runs by: {some(sorted(names), _NAMES)}" if names else ""
 
 
 def _is_plain(pattern: str) -> bool:
@@ -151,15 +152,15 @@ def _moved(facts: ScopeFacts) -> str:
         gone.append(base.branch)
     rewound = [base.branch or "HEAD"] if now.rewound and base.branch not in gone else []
     parts = (
-        f"deleted {_some(sorted(gone))}" if gone else "",
-        f"moved {_some(sorted(moved))}" if moved else "",
+        f"deleted {some(sorted(gone), _NAMES)}" if gone else "",
+        f"moved {some(sorted(moved), _NAMES)}" if moved else "",
         f"took commits away from {rewound[0]}, which stood at {base.head[:12]}" if rewound else "",
     )
     return "; ".join(filter(None, parts))
 
 
 def _other_directories(facts: ScopeFacts) -> str:
-    return _some([_lost_text(lost) for lost in facts.others.lost])
+    return some([_lost_text(lost) for lost in facts.others.lost], _NAMES)
 
 
 def _lost_text(lost: LostDirectory) -> str:
@@ -168,7 +169,7 @@ def _lost_text(lost: LostDirectory) -> str:
     text = f"{name} is gone" if lost.after is None else f"{name} {gone}"
     if not lost.or_by:
         return text
-    return f"{text} (by this run or by {_some(lost.or_by)}: fleet cannot tell)"
+    return f"{text} (by this run or by {some(lost.or_by, _NAMES)}: fleet cannot tell)"
 
 
 RULES = (
@@ -188,12 +189,6 @@ RULES = (
 )
 
 
-def _some(names: Sequence[str], more: int = 0) -> str:
-    shown = ", ".join(names[:_NAMES])
-    rest = len(names) - _NAMES + more if len(names) > _NAMES else more
-    return f"{shown} and {rest} more" if rest > 0 else shown
-
-
 def _size(size: int) -> str:
     return f"{size / (1 << 20):.1f} MiB" if size >= 1 << 20 else f"{size} bytes"
 
@@ -202,6 +197,6 @@ def _doubt(others: OtherTasks) -> str:
     if not others.in_same_tree:
         return ""
     return (
-        f" ({_some(others.in_same_tree)} worked in the same tree meanwhile, and fleet cannot tell"
-        " the two apart; --isolation clone keeps them apart)"
+        f" ({some(others.in_same_tree, _NAMES)} worked in the same tree meanwhile, and fleet cannot"
+        " tell the two apart; --isolation clone keeps them apart)"
     )

@@ -21,6 +21,7 @@ from fleet.git.own.own_repository import own_repository
 from fleet.git.own.project_refs import move_branch, refs_of
 from fleet.git.refs import Refs, is_ancestor, read_refs
 from fleet.git.repository import Repository, shown
+from fleet.schemas.shown_text import some
 
 _LIMIT = 120.0
 _UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
@@ -96,9 +97,8 @@ def _refuse_changes(
     with tree_snapshot.opened(own, repo, until) as (git, _):
         names = sorted(map(shown, tree_snapshot.uncommitted(git, head, new=False)))
     if names:
-        more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
         raise Refused(
-            f"{repo.root} has changes that are not committed: {', '.join(names[:_FEW])}{more}",
+            f"{repo.root} has changes that are not committed: {some(names, _FEW)}",
             hint=f"Commit them or put them aside (git stash), and then: {again}\n"
             f"Or take it by hand: {by_hand}",
         )

@@ -44,6 +44,7 @@ from fleet.git.tree_snapshot import TreeSnapshot, keep_index
 from fleet.home.clone_record import ref_word
 from fleet.runs.run_directory import Run
 from fleet.schemas import Base, Changes, FileChange
+from fleet.schemas.shown_text import some
 
 #: Seconds for all git commands, at the start and at the end of a run.
 LIMIT = 10.0
@@ -299,9 +300,8 @@ def _not_held(tree: TreeSnapshot) -> str:
     if tree.no_new:
         parts.append("there are too many new files to keep: none of them is held")
     if tree.large:
-        some = ", ".join(map(shown, tree.large[:5]))
-        more = f" and {len(tree.large) - 5} more" if len(tree.large) > 5 else ""
-        parts.append(f"too large or unreadable, and not held: {some}{more}")
+        large = [shown(name) for name in tree.large]
+        parts.append(f"too large or unreadable, and not held: {some(large, 5)}")
     return "; ".join(parts)
 
 

@@ -25,6 +25,7 @@ from fleet.git.tree_difference import changed_names
 from fleet.home import Home, clone_record, landing_json
 from fleet.home.landing_json import Landing
 from fleet.landing.waiting_work import WaitingWork
+from fleet.schemas.shown_text import some
 
 _FEW = 5
 #: Seconds for the git commands of one question.
@@ -94,8 +95,7 @@ def why_asked(work: WaitingWork, touched: tuple[str, ...]) -> str:
             f" land_into=BRANCH), and then: fleet land {work.task_id}"
         )
     if touched:
-        more = f" and {len(touched) - _FEW} more" if len(touched) > _FEW else ""
-        return f"it changes what is protected: {', '.join(touched[:_FEW])}{more}; {way}"
+        return f"it changes what is protected: {some(touched, _FEW)}; {way}"
     if work.rules.mode == "off":
         return f"land = off by now; {way}"
     # A pull request is opened to be looked at; a person merges it, or approves it here.

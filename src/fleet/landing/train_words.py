@@ -9,6 +9,7 @@ from fleet.git.land.target import Target
 from fleet.home.landing_json import LandedAs, LandedWork
 from fleet.landing.settle_landing import Unlandable
 from fleet.landing.train_store import Member, Train
+from fleet.schemas.shown_text import some
 
 _FEW = 5
 #: What a proof is called that only the train's own record stands for.
@@ -19,8 +20,10 @@ KILLED = "what landed it was killed"
 
 def conflicting(found: TreeConflict, branch: str, against: tuple[LandedWork, ...]) -> Unlandable:
     """A candidate that the line contradicts."""
-    files = _some(found.files) or found.text.strip().partition("\n")[0]
-    since = f" (since then {_some([each.task_id for each in against])} landed)" if against else ""
+    files = some(found.files, _FEW) or found.text.strip().partition("\n")[0]
+    since = (
+        f" (since then {some([each.task_id for each in against], _FEW)} landed)" if against else ""
+    )
     return Unlandable(
         why="conflict",
         words=f"it conflicts with {branch} in {files}{since}",
@@ -53,7 +56,7 @@ def waits_for_line(branch: str, command: str, line: str, task_ids: Sequence[str]
     """The line fails without any candidate: told once for all the tasks that wait."""
     return (
         f"{_line_fails(branch, command, line)}: mend {branch}. Until it moves, this waits:"
-        f" {_some(task_ids)}"
+        f" {some(task_ids, _FEW)}"
     )
 
 
@@ -78,7 +81,7 @@ def beside_conflicts(found: TreeConflict, branch: str, repository: str) -> str:
     """A person moved the branch beside what had landed, and the two cannot be merged."""
     return (
         f"{branch} was moved beside what had landed ahead of it, and both conflict in"
-        f" {_some(found.files) or 'their history'}. Merge by hand: git -C {repository} merge"
+        f" {some(found.files, _FEW) or 'their history'}. Merge by hand: git -C {repository} merge"
         f" refs/fleet/land/{branch}, and then: fleet land ID"
     )
 
@@ -107,8 +110,8 @@ def unverifiable(trouble: str, task_id: str) -> str:
 def remote_conflicts(found: TreeConflict, branch: str, repository: str) -> str:
     """The branch and the remote have both moved, and cannot be merged."""
     return (
-        f"{branch} and its remote conflict in {_some(found.files) or 'their history'}. Merge by"
-        f" hand: git -C {repository} pull, and then: fleet land ID"
+        f"{branch} and its remote conflict in {some(found.files, _FEW) or 'their history'}. Merge"
+        f" by hand: git -C {repository} pull, and then: fleet land ID"
     )
 
 
@@ -153,8 +156,3 @@ def receipt(train: Train, member: Member, proof: LandedProof | None, now: dateti
         at=now,
         pushed=f"{train.upstream} {train.new}" if train.upstream else "",
     )
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    return f"{', '.join(names[:_FEW])}{more}"

@@ -7,7 +7,7 @@ is.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from unicodedata import category, east_asian_width
 
@@ -78,6 +78,15 @@ def count(number: int) -> str:
     if number < 999_500:
         return f"{number / 1000:.1f}k" if number < 99_950 else f"{number / 1000:.0f}k"
     return f"{number / 1_000_000:.1f}M"
+
+
+def some(names: Sequence[str], most: int, more: int = 0) -> str:
+    """The first names, and how many there are beyond these: `a, b and 3 more`. `more` is how many
+    there are beside those that are given.
+    """
+    rest = max(0, len(names) - most) + more
+    shown = ", ".join(names[:most])
+    return f"{shown} and {rest} more" if rest else shown
 
 
 def unstyled(text: str) -> str:

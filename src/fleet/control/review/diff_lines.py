@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from fleet.errors import BadInput
+from fleet.schemas.shown_text import some
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NOWHERE = "/dev/null"
@@ -129,9 +130,8 @@ def _file(files: Mapping[str, DiffFile], word: str) -> DiffFile:
     if ends:
         named = ", ".join(file.path for file in ends[:_FEW])
         raise BadInput(f"{word} may be more than one file", hint=f"The diff has {named}.")
-    known = ", ".join(sorted(files)[:_FEW]) or "no file with lines"
-    more = f" and {len(files) - _FEW} more" if len(files) > _FEW else ""
-    raise BadInput(f"{word} is not in the diff", hint=f"The diff has {known}{more}.")
+    known = some(sorted(files), _FEW) or "no file with lines"
+    raise BadInput(f"{word} is not in the diff", hint=f"The diff has {known}.")
 
 
 def _quoted(file: DiffFile, number: int) -> str:

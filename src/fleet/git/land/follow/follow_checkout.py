@@ -22,6 +22,7 @@ from fleet.git.land.target import BranchCheckout, trees_of
 from fleet.git.refs import commit_of, is_ancestor
 from fleet.git.repository import Repository, shown
 from fleet.git.user_settings import settings_of
+from fleet.schemas.shown_text import some
 
 _FEW = 3
 _LARGEST = 1 << 20
@@ -201,8 +202,7 @@ def _changes(git: Git, head: str) -> str:
     """
     ask = ("diff-index", "--name-only", "-z", "--no-renames", "--ignore-submodules=all", head)
     names = sorted({shown(name) for name in git.ask(*ask).split(b"\0") if name})
-    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    return f"changes that are not committed: {', '.join(names[:_FEW])}{more}" if names else ""
+    return f"changes that are not committed: {some(names, _FEW)}" if names else ""
 
 
 def _flags(git: Git) -> str:
