@@ -259,10 +259,12 @@ def _answered_yet_blocked(fleet: Control, task: Task) -> AskedQuestion | None:
     still blocked: the process that wrote the answer puts the task back now, or could not.
     """
     task_dir = fleet.home.task(task.id)
-    run, asked = latest_run(task_dir), asked_json.last(task_dir)
-    if task.status != "blocked" or run is None or asked is None or asked.answer is None:
+    asked = asked_json.last(task_dir) if task.status == "blocked" else None
+    if asked is None or asked.answer is None or asked.parked_at is None:
         return None
-    return asked if asked_json.is_parked(task_dir, run.number) and _note(fleet, task) else None
+    run = latest_run(task_dir)
+    is_of_last = run is not None and run.number == asked.run
+    return asked if is_of_last and _note(fleet, task) else None
 
 
 def _answer_running(
