@@ -143,6 +143,18 @@ def test_a_living_run_ends_with_the_day_and_no_attempt_is_burned(scene):
     assert len(scene.log("budget_near")) == 1
 
 
+def test_a_budget_that_is_near_as_a_run_ends_is_an_event_of_that_run(scene):
+    """Many CLIs tell what a run cost in their last line only."""
+    scene.configure(day_budget="$5")
+    task = scene.add(f"await:go {spends(4.5)} {WORK}")
+    scene.supervise()
+    scene.until((scene.folder(task) / "runs/1/progress.json").exists)
+    (scene.folder(task) / "go").touch()
+    scene.until_status(task, "closed")
+    assert "fleet_budget_near" in kinds(scene, task)
+    assert len(scene.log("budget_near")) == 1
+
+
 def test_a_task_that_spent_its_budget_is_blocked_with_the_way_out(scene):
     """The way is the one that it names; without a larger budget it is refused."""
     task = scene.add(f"{spends(6)} end | {WORK}", budget=Budget(usd=5))

@@ -224,6 +224,7 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
         attempts=assignment.lease.task.attempts if state.heartbeat.is_shared else None,
     )  # fmt: skip
     state.meter.ledger.record(end.receipt, began_at(run.run) or now)
+    state.meter.announce_near()
     ending = _blame(state, run, end.ending, now, missing=ended.program_missing)
     end = structs.replace(end, ending=ending)
     evidence = partial(_write, end, run)

@@ -66,7 +66,7 @@ class BudgetMeter:
                 before = spent_before(run.run.task_dir, before=run.run.number)
                 seen = (run, budgets.day_of(began_at(run.run) or now), before)
             self._runs_seen[run.task_id] = seen
-        statuses = self.statuses()
+        statuses = self.announce_near()
         over: list[tuple[Assignment, LimitExceeded]] = []
         for assignment, run in assignments.runs():
             _, day, before = self._runs_seen[run.task_id]
@@ -83,9 +83,14 @@ class BudgetMeter:
         return over
 
     def statuses(self) -> tuple[BudgetStatus, ...]:
-        """How the budgets of today stand; warns of those that are near."""
-        today = budgets.day_of(self._now())
-        found = self._of_today(today)
+        """How the budgets of today stand."""
+        return self._of_today(budgets.day_of(self._now()))
+
+    def announce_near(self) -> tuple[BudgetStatus, ...]:
+        """Warn of the budgets of today that are near, in the log and to the runs that spend from
+        them; returns how all stand.
+        """
+        today, found = budgets.day_of(self._now()), self.statuses()
         for status in found:
             self._warn(status, today, self._of_day(today, status))
         return found
