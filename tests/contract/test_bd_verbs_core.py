@@ -3,6 +3,8 @@
 JSON shapes and exit codes are held against the real bd in tests/real/test_bd_parity.py.
 """
 
+import re
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -237,6 +239,7 @@ def test_every_command_explains_itself(bd, name):
     for flag in verb.flags:
         assert f"--{flag.name}" in text
         assert flag.help
+        assert not re.match("[A-Z][a-z]+[A-Z]", flag.help), "begins with the name of a class"
     assert bd(f"help {name}").out == text or " " in name or name == "help"
 
 

@@ -228,7 +228,7 @@ COUNT = Verb(
     usage="bd count [flags]",
     about="Count issues matching filters",
     flags=(
-        *(Flag(flag, "switch", help=f"CountGroup count by {flag[3:]}") for flag in _GROUPS),
+        *(Flag(flag, "switch", help=f"Group count by {flag[3:]}") for flag in _GROUPS),
         *filters.FINDING,
     ),
 )
