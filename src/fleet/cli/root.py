@@ -13,6 +13,8 @@ from fleet.cli.print_lines import print_line
 
 #: What a shell sets that asks click how a line could go on.
 _COMPLETES = "_FLEET_COMPLETE"
+#: More characters than the first sentence of any command's help has.
+_WHOLE = 1000
 
 
 class LazyGroup(click.Group):
@@ -30,6 +32,9 @@ class LazyGroup(click.Group):
         if cmd_name in QUICK:
             return as_click(module.QUICK)
         command: click.Command = module.command if cmd_name != "bd" else module.bd_command()
+        if isinstance(command, click.Group):
+            for each in command.commands.values():  # click would cut a long sentence in its middle
+                each.short_help = each.get_short_help_str(limit=_WHOLE)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -27,6 +27,15 @@ def test_no_color_holds_for_every_command(home, monkeypatch, capsys, wanted):
     assert ("\x1b[" in capsys.readouterr().out) is wanted
 
 
+@pytest.mark.parametrize("group", ["plan", "host", "queue", "schedule"])
+def test_help_of_a_group_says_whole_sentences(capsys, group):
+    """The line of each command breaks between words, and is never cut."""
+    assert run_fleet([group, "--help"]) == 0
+    _, _, commands = capsys.readouterr().out.partition("Commands:\n")
+    assert commands.rstrip().endswith(".")
+    assert "..." not in commands
+
+
 @pytest.fixture
 def fleet_home(fleet, monkeypatch):
     """A home that commands find by themselves."""
