@@ -120,16 +120,17 @@ def test_a_diff_reads_well(snapshot):
 
 
 def a_timeline():
-    def run(task, start, end, outcome, verdict=""):
+    def run(task, start, end, outcome, verdict="", why=""):
         return Segment(
             task_id=task, title="A task", kind="run", run=1, start=NOW - start * MINUTE,
             end=None if end is None else NOW - end * MINUTE, outcome=outcome, verdict=verdict,
+            why=why,
         )  # fmt: skip
 
     lanes = (
         Lane(number=1, segments=(
-            run("fleet-a", 700, 500, "Finished", "checked"), run("fleet-b", 480, 450, "Failed"),
-            run("fleet-c", 60, None, ""),
+            run("fleet-a", 700, 500, "Finished", "checked", "checked; waits to land"),
+            run("fleet-b", 480, 450, "Failed"), run("fleet-c", 60, None, ""),
         )),
         Lane(number=2, segments=(run("fleet-d", 300, 240, "RateLimited"),)),
     )  # fmt: skip
@@ -149,6 +150,7 @@ def test_the_timeline_has_a_line_a_slot(snapshot):
     assert shown(listing.lines) == snapshot
     assert [key for key in listing.keys if key] == ["lane:1", "lane:2"]
     assert "fleet-d" in shown(lane_page(seen, "lane:2", 78))
+    assert "  Finished: checked; waits to land" in shown(lane_page(seen, "lane:1", 78)).splitlines()
 
 
 def test_usage_and_accounts_read_at_a_glance(snapshot):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from fleet.control.view.timeline import Band, Segment, Timeline
+from fleet.schemas.budget import shown_runs
 from fleet.schemas.shown_text import duration, moment
 from fleet.tui.listing import Listing, ListingDraft
 from fleet.tui.spans import EMPTY, Span, SpanLine, column, fact, said
@@ -44,7 +45,7 @@ def timeline_listing(seen: Timeline, width: int) -> Listing:
     if seen.waits:
         draft.add((_label("waiting", "yellow"), *_waiting(seen.waits, seen, room)))
     if seen.more:
-        draft.add(((f"{seen.more} runs more are not shown", "dim"),))
+        draft.add(((f"not shown: {shown_runs(seen.more)} more", "dim"),))
     draft.add(EMPTY)
     draft.add(_LEGEND)
     return draft.done()
@@ -71,7 +72,9 @@ def _segment(each: Segment, at: datetime, width: int) -> list[SpanLine]:
         (said(each.title), ""),
     )
     words = f"{moment(each.start, at.astimezone())}, {took}, {each.coder} {each.model}".rstrip()
-    ended = f"{each.outcome} {each.verdict.replace('_', ' ')}".strip() or "goes on"
+    shown = each.verdict.replace("_", " ")
+    told = each.why.startswith(shown)  # so most reasons begin
+    ended = f"{each.outcome} {'' if told else shown}".strip() or "goes on"
     lines = [head, *fact("", f"run {each.run}: {words}", width, "dim", 2)]
     lines += fact("", f"{ended}{': ' if each.why else ''}{_first(each.why)}", width, style, 2)
     return lines

@@ -7,7 +7,7 @@ from fleet.control.accounts import AccountNow, AccountsView
 from fleet.control.usage import Spent
 from fleet.control.view.usage_view import UsageView
 from fleet.schemas import Window
-from fleet.schemas.budget import BudgetStatus, shown_usd
+from fleet.schemas.budget import BudgetStatus, shown_runs, shown_usd
 from fleet.schemas.shown_text import count, duration, moment
 from fleet.tui.spans import EMPTY, Span, SpanLine, bar, clipped, column, fact, said
 from fleet.tui.views.now_list import fullness
@@ -75,11 +75,13 @@ def _budget(each: BudgetStatus) -> SpanLine:
 def _total(usage: UsageView, width: int) -> Iterator[SpanLine]:
     since = f" SINCE {usage.since.astimezone():%b %d}" if usage.since else ""
     yield ((f"USED{since}", "bold"),)
-    yield from fact("tokens", f"{count(usage.total.usage.total)} in {usage.total.runs} runs", width)
+    yield from fact(
+        "tokens", f"{count(usage.total.usage.total)} in {shown_runs(usage.total.runs)}", width
+    )
     yield from fact("cost", _cost(usage.total) or "nothing", width)
     if usage.total.wasted_runs:
         lost = f"{count(usage.total.wasted_tokens)} tokens, {shown_usd(usage.total.wasted_usd)}"
-        words = f"{lost} in {usage.total.wasted_runs} runs without verified work"
+        words = f"{lost} in {shown_runs(usage.total.wasted_runs)} without verified work"
         yield from fact("lost", words, width, "yellow")
 
 
@@ -88,7 +90,7 @@ def _cost(spent: Spent) -> str:
     parts = [
         f"{shown_usd(spent.cost_usd)} told" if spent.cost_usd else "",
         f"~{shown_usd(spent.estimated_usd)} estimated" if spent.estimated_usd else "",
-        f"{spent.unpriced} runs of unknown cost" if spent.unpriced else "",
+        f"{shown_runs(spent.unpriced)} of unknown cost" if spent.unpriced else "",
     ]
     return ", ".join(part for part in parts if part)
 
@@ -101,7 +103,7 @@ def _bars(rows: Sequence[Spent], width: int) -> Iterator[SpanLine]:
         line: SpanLine = (
             (f"  {column(said(each.name), _NAME - 2)}", "dim"),
             (bar(share, room), "cyan"),
-            (f" {count(each.usage.total):>6}  {each.runs:>3} runs  ", ""),
+            (f" {count(each.usage.total):>6}  {shown_runs(each.runs):>8}  ", ""),
             (_cost(each), "dim"),
         )
         yield clipped(line, width)
