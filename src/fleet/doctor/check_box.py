@@ -9,11 +9,11 @@ from fleet.sandbox.try_box import try_box
 
 def sandbox(installation: Installation) -> Iterator[CheckResult]:
     """Run a program in a box that has to write inside and to fail outside."""
-    wanted = _wanted(installation.config or Config())
+    wanted = _wanted(installation.config) if installation.config else set[str]()
     trial = try_box(installation.env)
     if trial.works:
         yield CheckResult("sandbox", "ok", _works(wanted))
-    elif wanted == {"off"}:
+    elif wanted <= {"off"}:
         yield CheckResult("sandbox", "warning", f"no box: {trial.problem}", trial.fix)
     else:
         what = f"sandbox = {max(wanted - {'off'})}, and no box can be had: {trial.problem}"
@@ -28,4 +28,4 @@ def _wanted(config: Config) -> set[str]:
 def _works(wanted: set[str]) -> str:
     tried = "a program in a box wrote inside and could not write or read outside"
     used = ", ".join(sorted(wanted))
-    return f"{tried}; sandbox = {used}"
+    return f"{tried}; sandbox = {used}" if used else tried

@@ -33,3 +33,14 @@ def test_a_box_that_is_wanted_and_not_there_is_an_error(
     (found,) = check_box.sandbox(here)
     assert found.severity == severity
     assert ("apt install bubblewrap" in found.fix) is (trial is LACKING)
+
+
+@pytest.mark.parametrize(("trial", "severity"), [(BoxTrial(), "ok"), (LACKING, "warning")])
+def test_without_settings_that_can_be_read_no_level_is_named(
+    monkeypatch, tmp_path, trial, severity
+):
+    """A file with a mistake may say `workspace`: doctor does not guess `off`."""
+    monkeypatch.setattr(check_box, "try_box", lambda _env: trial)
+    here = Installation(home=Home(tmp_path), env={}, now=datetime.now(UTC), config=None)
+    (found,) = check_box.sandbox(here)
+    assert (found.severity, "sandbox =" in found.what) == (severity, False)
