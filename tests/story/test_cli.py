@@ -433,7 +433,7 @@ def test_doctor_finds_what_is_wrong_and_says_how_to_mend_it(ann):
     assert done.returncode == 1
     bad = [f for f in json.loads(done.stdout) if f["severity"] == "error"]
     assert [finding["check"] for finding in bad] == ["queue"]
-    assert bad[0]["fix"]
+    assert "fleet queue restore" in bad[0]["fix"]
 
 
 def test_moving_house_loses_nothing(ann, tmp_path):

@@ -237,8 +237,8 @@ def translated(path: Path) -> Generator[None]:
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise QueueUnavailable(
             f"the queue {path} is damaged: {error}",
-            hint="Copy the file away first, then recover it with sqlite3's .recover,"
-            " or put back a backup.",
+            hint="Put a copy back, which keeps what is there: fleet queue restore."
+            " Or recover it with sqlite3's .recover.",
         ) from error
     except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
         raise QueueUnavailable(
