@@ -22,16 +22,29 @@ def load_msgspec() -> None:
         del sys.modules["typing_extensions"]
 
 
-def show_any_text() -> None:
-    """Print a letter that the terminal's encoding lacks as an escape instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
+def open_output() -> None:
+    """Print a letter that the terminal's encoding lacks as an escape instead of failing, and
+    nowhere what goes to a stream that is closed (`>&-`).
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+        elif isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_unwritten() -> None:
+    """Leave nothing that Python would try to write once more as the process ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def main() -> None:
     gc.set_threshold(_BEFORE_COLLECTION)
-    show_any_text()
+    open_output()
     load_msgspec()
     from fleet.errors import FleetError
     from fleet.spool.inside_run import asked_inside_run
@@ -43,6 +56,7 @@ def main() -> None:
     try:
         inside = asked_inside_run(args, os.environ)
         code = _as_person(args) if inside is None else inside
+        sys.stdout.flush()
     except FleetError as error:
         if debug:
             raise
@@ -64,6 +78,7 @@ def main() -> None:
         where = f"{error.filename}: " if error.filename else ""
         print(f"Error: {where}{error.strerror or error}", file=sys.stderr)
         code = 1
+    _drop_unwritten()
     gc.freeze()  # the process ends: its memory need not be searched for garbage
     sys.exit(code)
 

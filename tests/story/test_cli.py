@@ -436,6 +436,25 @@ def test_doctor_finds_what_is_wrong_and_says_how_to_mend_it(ann):
     assert "fleet queue restore" in bad[0]["fix"]
 
 
+@pytest.mark.parametrize(
+    ("to", "code", "said"),
+    [
+        ("| true", 141, b""),
+        ("> /dev/full", 1, b"Error: No space left on device\n"),
+        (">&-", 1, b""),  # as no supervisor runs
+    ],
+)
+def test_what_cannot_be_printed_is_no_traceback(ann, to, code, said):
+    """`fleet tasks --json | head -1` ends as a program does whose reader has ended."""
+    python = f"{sys.executable} -m fleet status"
+    wait = "{ sleep 0.2; " + python + "; }" if "|" in to else python
+    line = f"set -o pipefail; {wait} {to}"
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=ann.project, env=ann.env, stderr=subprocess.PIPE, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (code, said)
+
+
 def test_moving_house_loses_nothing(ann, tmp_path):
     """Export here, import there: ids, dependencies, comments, labels, directory, coder, model."""
     first = ann.does("bd", "q", "first").strip()

@@ -66,5 +66,6 @@ def _reason(row: TaskRow, now: datetime) -> tuple[str, str]:
         return one_line(words.replace("_", " ")), _VERDICTS.get(row.verdict or "", "dim")
     words = (row.question or row.reason).strip().partition("\n")[0]
     until = f" until {moment(row.until, now)}" if row.until else ""
-    way_on = f" ({row.way_on.line})" if row.way_on else ""
+    line = row.way_on.line if row.way_on else ""
+    way_on = "" if line in words else f" ({line})"
     return one_line(f"{words}{until}{way_on}"), "magenta" if row.question else "yellow"
