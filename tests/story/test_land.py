@@ -172,6 +172,7 @@ def test_what_landed_is_taken_back_and_done_anew(scene):
     assert scene.status(later) == "blocked"
     assert f"fleet retry --fresh {later}" in scene.task(later).notes
     assert "taken back already" in scene.fleet("land", "--revert", later).stderr
+    assert f"done anew: fleet retry --fresh {later}" in scene.fleet("land", later).stderr
     assert "It begins anew" in scene.fleet("retry", "--fresh", later).stdout
     scene.until_ended(scene.supervise("--until-idle"))
     assert scene.status(later) == "closed", scene.screen()

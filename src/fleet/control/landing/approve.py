@@ -175,10 +175,10 @@ def _check_as_verified(fleet: Control, task_id: str, landing: Landing) -> None:
 
 def _check_here(fleet: Control, task_id: str, landing: Landing) -> None:
     if landing.state == "landed":
-        raise Refused(
-            f"{task_id} has {landing.words()} already",
-            hint=f"To take it off the branch: fleet land --revert {task_id}",
-        )
+        revert, anew = f"fleet land --revert {task_id}", f"fleet retry --fresh {task_id}"
+        is_gone = landing.landed is not None and landing.landed.reverted
+        way = f"To have it done anew: {anew}" if is_gone else f"To take it off the branch: {revert}"
+        raise Refused(f"{task_id} has {landing.words()} already", hint=way)
     if landing.host:
         raise _elsewhere(task_id, _host_name(fleet, landing.host))
     if landing.state == "back":
