@@ -41,6 +41,18 @@ def test_a_claim_is_closed_once_the_operators_command_passes(tmp_path):
     assert receipt(scene, task_id).verdict.state == "checked"
 
 
+def test_without_a_claim_no_command_runs_and_none_is_said_to(tmp_path):
+    """The first run claimed nothing; the second one did."""
+    scene = Scene(tmp_path)
+    Repo(scene.project).commit(a="1\n")
+    task_id = scene.add("tool end | tool done end", verify=("true",))
+    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    lines = (scene.folder(task_id) / "events.jsonl").read_text().splitlines()
+    said = [event for line in lines if (event := json.loads(line))["kind"] == "fleet_verifying"]
+    assert [event["commands"] for event in said] == [[], ["true"]]
+    assert [len(receipt(scene, task_id, number).checks) for number in (0, 1)] == [0, 1]
+
+
 def test_a_failed_command_goes_back_to_a_fresh_agent_with_what_it_printed(tmp_path):
     """The second agent is told, and does it right."""
     scene = Scene(tmp_path)

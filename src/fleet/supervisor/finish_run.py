@@ -274,7 +274,8 @@ def _inspect(
     assignment.stage = Inspecting(stage.run, stage.ended, abandon)
     if case.policy.verify:
         seal_inspection(stage.run)
-    stage.run.stream.note("fleet_verifying", state.now(), commands=case.policy.verify)
+    commands = case.policy.verify if case.claimed else ()
+    stage.run.stream.note("fleet_verifying", state.now(), commands=commands)
     state.inspections.submit(partial(inspect_run, case, abandon), inspected)
 
 
