@@ -46,11 +46,15 @@ def tidy_landed(
                 stays = work.beyond
                 if not stays and work.tree != landing.tree:
                     reports += _keep_rest(work, landing, task_id)
-                if not stays and now - closed < keep and work.ignored():
-                    stays = f"files that git ignores, and is kept for {keep.days} days"
+                waits = not stays and now - closed < keep and work.ignored()
+            had_branch = refs.branch_now().commit
             reports += _drop_branch(refs, landing)
+            if waits:
+                stays = f"files that git ignores, and is kept for {keep.days} days"
             if stays:
                 disk_use.note_size(home, task_id)
+                if waits and not had_branch:  # said as the branch went, maybe by another supervisor
+                    return reports
                 place = home.clone(task_id)
                 return [*reports, f"{task_id}: its clone stays at {place}: it holds {stays}"]
             remove_clone(home, task_id, record)

@@ -67,6 +67,19 @@ def test_a_pinned_file_that_the_agent_committed_is_no_rest_to_keep(place):
     assert "is deleted, its work is on main" in said
 
 
+def test_a_clone_that_is_kept_for_its_ignored_files_is_told_once(place):
+    """Each start of a supervisor said it once more, of every task of the last three days."""
+    place.repo.commit(_dot_gitignore="*.o\n")
+    task = place.verified("Add one", part_1="one\n")
+    (place.home.clone(task) / "part.o").write_text("built\n")
+    place.land()
+    deleted, stays = tidy(place, task)
+    assert "is deleted, its work is on main" in deleted
+    assert "files that git ignores, and is kept for 3 days" in stays
+    assert tidy(place, task) == []
+    assert clones_in(place.home) == [task]
+
+
 def test_nothing_goes_if_the_branch_was_set_back_since(place):
     """The work is nowhere else then."""
     task = place.verified("Add one", part_1="one\n")
