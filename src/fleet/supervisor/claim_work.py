@@ -213,9 +213,11 @@ class Claimer:
         self._waiting_tasks(each)
 
     def _waiting_tasks(self, then: Callable[[list[Task]], None]) -> None:
-        """Open tasks that wait for a moment to come."""
+        """Open tasks that wait for a moment to come, picked out beside the loop: a queue may hold
+        many others.
+        """
         want = Filter(statuses=("open",))
-        self._state.queue.find(want, lambda tasks: then([t for t in tasks if t.not_before]))
+        self._state.queue.call(lambda queue: [t for t in queue.find(want) if t.not_before], then)
 
     def _woken(self, what: str, count: int) -> None:
         some, wait = ("1 task", "waits") if count == 1 else (f"{count} tasks", "wait")

@@ -1,6 +1,6 @@
 """The meter: what runs cost, as they run and once they are over, and what budgets say.
 
-The rules are in `budgets`, the books in `spending`; here is who asks them and what is done: a
+The rules are in `budgets`, the books in `day_ledger`; here both are asked, and it is acted on: a
 warning once, no start, or the end of a run.
 """
 
