@@ -17,11 +17,10 @@ from fleet.git.repository import Repository
 from fleet.home import Home
 from fleet.home.task_policy import policy_of
 from fleet.landing import train_words
-from fleet.landing.fold.fold_checks import CheckPlan, check_plan, command_of
+from fleet.landing.fold.fold_checks import check_plan
 from fleet.landing.fold.fold_group import fold_group
 from fleet.landing.fold.verify_fold import Fold
 from fleet.landing.train_state import FoldProver, TrainEnd, Unproved
-from fleet.landing.train_store import Learnt
 from fleet.schemas import Settings
 
 _LIMIT = 120.0
@@ -65,16 +64,13 @@ def _merged(land: LandRepository, target: Target, prover: FoldProver) -> str:
     if isinstance(found, Unproved):
         why = found.trouble or why
     elif not found:
-        why = train_words.beside_fails(target, _command(prover.learnt, fold, plan), root)
+        check = prover.learnt.failing(fold.tree, plan.names)
+        command = prover.learnt.command(check, fold.tree)
+        why = train_words.beside_fails(target, command, root)
     prover.end_train()
     prover.note(behind=why)
     prover.learn()
     return fold.commit if found is True else ""
-
-
-def _command(learnt: Learnt, fold: Fold, plan: CheckPlan) -> str:
-    """The command that failed on a fold."""
-    return learnt.command(fold.tree) or command_of(learnt.failing(fold.tree, plan.names))
 
 
 def finish_followed(home: Home, repo: Repository) -> tuple[str, ...]:

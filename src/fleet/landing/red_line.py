@@ -14,7 +14,6 @@ from fleet.git.land.target import Target, read_target
 from fleet.git.refs import is_ancestor
 from fleet.home import Home, landing_json
 from fleet.landing import train_words
-from fleet.landing.fold.fold_checks import command_of
 from fleet.landing.fold.fold_group import fold_group
 from fleet.landing.fold.verify_fold import Fold
 from fleet.landing.remote.remote_line import remote_line
@@ -59,7 +58,7 @@ class RedLines:
         green = at.proved(at.prover.line_passes(land, line, work.plan, check), [work])
         if green is not False:
             return None if green is None else False
-        command = at.prover.learnt.command(line.tree, train.tree) or command_of(check)
+        command = at.prover.learnt.command(check, line.tree, train.tree)
         self._found.setdefault((line.commit, command), []).append(work.task_id)
         why = train_words.line_fails(at.branch, command, line.commit, work.task_id)
         at.settler.ask_about_line(work, why, line.commit)

@@ -21,6 +21,7 @@ from fleet.files.atomic_write import write_atomically
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import read_bounded
 from fleet.home import Home
+from fleet.landing.fold.fold_checks import command_of
 from fleet.landing.train_rules import FailingShare
 
 T = TypeVar("T")
@@ -107,9 +108,12 @@ class Learnt(Struct, frozen=True, kw_only=True):
         kept = list({**others, tree: both}.items())[-KEPT_PROOFS:]
         return structs.replace(self, passed=dict(kept))
 
-    def command(self, *trees: str) -> str:
-        """The command that failed on the first of these trees that failed in this train."""
-        return next((self.failed[each].command for each in trees if each in self.failed), "")
+    def command(self, check: str, *trees: str) -> str:
+        """The command that failed as this check did, on the first of these trees of this train; the
+        check's own where none of them tells.
+        """
+        found = (self.failed[each] for each in trees if each in self.failed)
+        return next((each.command for each in found if each.check == check), command_of(check))
 
     def output(self, tree: str) -> str:
         """The end of what the check that failed on a tree printed."""

@@ -44,6 +44,20 @@ def test_a_candidate_is_not_sent_back_for_a_branch_that_fails_by_itself(place):
     assert report.end.again_in > 0
 
 
+def test_a_branch_that_fails_several_commands_is_blamed_for_that_of_each_task(place):
+    """Directories of one repository have their own commands: each task is told of its own."""
+    commands = ["test ! -e part-8", "test ! -e part-9", "test ! -e part-8"]
+    tasks = [
+        place.verified(f"Add {n}", verify=(command,), **{f"part_{n}": f"{n}\n"})
+        for n, command in enumerate(commands, start=1)
+    ]
+    place.repo.commit("break it", **{"part-8": "bad\n", "part-9": "bad\n"})
+    (report,) = place.land()
+    told = [place.landing(task).why.partition(" (")[0] for task in tasks]
+    assert told == [f"main itself fails `{command}`" for command in commands]
+    assert len(report.end.sentences) == 2
+
+
 def test_what_waits_for_a_red_branch_is_tried_again_when_the_branch_moves(place):
     """By itself: as long as the branch stays where it is, nothing is verified."""
     task = place.verified("Add 1", part_1="1\n")
