@@ -3,7 +3,10 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 
+from fleet.home.status_file import read_status
 from fleet.processes import process_identity
 from fleet.runs import stop_reason
 from fleet.runs.outcome_history import read_ending
@@ -14,6 +17,19 @@ from tests.story.scene import WORK, processes_of
 LONG = "mark:here tool await:go done end"
 #: The same, printing a line every few milliseconds.
 CHATTY = "mark:here tool slowly:200 await:go done end"
+
+
+#: A supervisor that ticks as it begins, and then only if something makes it.
+RARE_TICKS = """
+from fleet import control
+from fleet.processes.supervisor_lock import sole_supervisor
+from fleet.supervisor import loop
+
+loop.TICK = 600.0
+fleet = control.opened()
+with sole_supervisor(fleet.home):
+    loop.Supervisor(fleet.home, fleet.config).run()
+"""
 
 
 def let_go(scene, task):
@@ -216,3 +232,18 @@ def test_a_closed_terminal_does_not_end_the_supervisor(scene):
     os.close(reader)
     task = scene.add(WORK)
     scene.until_status(task, "closed")
+
+
+def test_adopted_runs_are_counted_at_once(scene):
+    """`fleet restart; fleet status` said "runs: 0 of 3" for more than a second."""
+    task = scene.add(LONG)
+    first = scene.supervise()
+    scene.until_marked(task, "here")
+    scene.kill(first)
+    second = subprocess.Popen([sys.executable, "-c", RARE_TICKS], env=scene.env)
+    scene.supervisors.append(second)
+    scene.until_logged("adopted")
+    scene.until(lambda: read_status(scene.home).runs == 1)
+    let_go(scene, task)
+    second.send_signal(signal.SIGTERM)
+    assert scene.until_ended(second) == 0

@@ -255,6 +255,7 @@ class Supervisor:
         def each(tasks: list[Task]) -> None:
             stop_orphans(self.state, {task.id for task in tasks})
             self.adopt_tasks(tasks)
+            self._memory.tick = 0.0  # published at once: the first tick knew of none of them
             self.claimer.claiming = False
             close_left_epics(self.state)
             self.queue.find(ANSWERED, self.go_on_with_answered)
