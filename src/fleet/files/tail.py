@@ -13,8 +13,9 @@ from msgspec import Struct
 from fleet.files.safe_read import open_regular
 
 MAX_LINE = 1 << 20
-#: Bytes that one `read` takes at most, so that one flooding agent does not starve the others.
-_HELPING = 1 << 20
+#: Bytes that one `read` takes at most, so that one flooding agent does not starve the others, and
+#: so that a portion and what is made of it stay in the processor's cache.
+_HELPING = 1 << 18
 
 
 class StreamLine(Struct, frozen=True):
