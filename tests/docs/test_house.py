@@ -4,7 +4,9 @@ import ast
 import re
 import tomllib
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -89,12 +91,30 @@ RECORDS = {
 }
 
 
-def classes():
-    """Each class of the package with the file it stands in."""
+class Class(NamedTuple):
+    """What a class is called and has, without the tree that says so."""
+
+    name: str
+    bases: list[str]
+    attributes: set[str]
+
+
+@cache
+def names_of_types():
+    """Each class of the package and each name that a module gives to a type, with its file."""
+    classes, named = [], []
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                yield node, path.relative_to(SOURCE)
+        tree, place = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(SOURCE)
+        classes += [(found, place.as_posix()) for found in classes_of(tree)]
+        named += [(name, place.as_posix()) for name in aliases(tree)]
+    return classes, named
+
+
+def classes_of(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            bases = [ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases]
+            yield Class(node.name, bases, attributes(node))
 
 
 def aliases(tree):
@@ -163,11 +183,9 @@ def test_no_room_has_more_than_a_dozen_modules():
 def test_no_two_classes_or_names_of_types_are_one_name():
     """One word, one thing."""
     found = defaultdict(list)
-    for node, path in classes():
-        found[node.name].append(path.as_posix())
-    for path in sorted(SOURCE.rglob("*.py")):
-        for name in aliases(ast.parse(path.read_text(encoding="utf-8"))):
-            found[name].append(path.relative_to(SOURCE).as_posix())
+    classes, named = names_of_types()
+    for name, place in [*((each.name, place) for each, place in classes), *named]:
+        found[name].append(place)
     twice = {name: paths for name, paths in found.items() if len(paths) > 1}
     assert twice == {}
 
@@ -183,20 +201,20 @@ def test_no_module_name_stands_twice_but_for_a_mirrored_verb():
 
 def widths(found):
     """How many attributes each class has, with those of its bases in the package."""
-    nodes = {node.name: node for node in found}
+    known = {each.name: each for each in found}
 
-    def names(node):
-        bases = [ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases]
-        own = [names(nodes[base]) for base in bases if base in nodes and nodes[base] is not node]
-        return attributes(node).union(*own)
+    def names(each):
+        bases = [known[base] for base in each.bases if base in known]
+        return each.attributes.union(*(names(base) for base in bases if base is not each))
 
-    return {name: len(names(node)) for name, node in nodes.items()}
+    return {name: len(names(each)) for name, each in known.items()}
 
 
 def test_no_class_has_more_than_fifteen_attributes():
     """Records and command lines are as wide as they are; state is not, inherited or own."""
-    where = {node.name: path.as_posix() for node, path in classes()}
-    counted = widths(node for node, _ in classes())
+    classes, _ = names_of_types()
+    where = {each.name: place for each, place in classes}
+    counted = widths(each for each, _ in classes)
     wide = {name: f"{where[name]}: {size}" for name, size in counted.items() if size > ATTRIBUTES}
     assert {name: where for name, where in wide.items() if name not in RECORDS} == {}
     assert RECORDS.keys() - wide.keys() == set(), "these are narrow by now: take them off the list"
@@ -239,8 +257,8 @@ made = Class(1)
 )
 def test_attributes_are_counted(source, width):
     """Fields and assignments in `__init__`, each once, with those of a base."""
-    *_, last = ast.parse(source).body
-    assert widths(ast.parse(source).body)[last.name] == width
+    *_, last = classes = list(classes_of(ast.parse(source)))
+    assert widths(classes)[last.name] == width
 
 
 def test_the_pages_list_the_rooms_in_the_order_of_the_contract():

@@ -1,6 +1,7 @@
 """Files that an agent could have touched are opened in one place each: to read, and to write."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src/fleet"
@@ -59,6 +60,7 @@ def bare_calls(path):
                 yield f"{path.relative_to(SOURCE)}:{node.lineno}: {ast.unparse(node)[:60]}"
 
 
+@cache
 def found():
     calls = {}
     for room in ROOMS:

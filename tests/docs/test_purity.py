@@ -1,12 +1,12 @@
 """Modules that call themselves pure are held to it by an import contract."""
 
-import ast
 import re
 import tomllib
 from pathlib import Path
 
+from tests.docs.docstrings import SOURCE, docstrings
+
 ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src"
 #: How a module's docstring calls the whole module pure.
 PURE = re.compile(r"\bPure[.:]|\b[Oo]ne pure\b")
 #: Pure without saying so: a tree of exceptions.
@@ -23,10 +23,10 @@ def contract():
 
 def pure_modules():
     """The modules and packages whose docstring calls them pure."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-        if PURE.search(docstring):
-            yield ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+    for each in docstrings():
+        if each.of_module and PURE.search(each.text):
+            parts = each.path.relative_to(SOURCE).with_suffix("").parts
+            yield ".".join(parts).removesuffix(".__init__")
 
 
 def test_every_module_that_calls_itself_pure_is_under_the_contract():

@@ -4,11 +4,12 @@
 that begins with a pronoun, or leans on "it" from sentence to sentence.
 """
 
-import ast
 import re
 from pathlib import Path
 
 import pytest
+
+from tests.docs.docstrings import docstrings
 
 ROOT = Path(__file__).parents[2]
 WORST = re.compile(r"\b(whoever|nobody|somebody|anybody|so-manieth)\b", re.IGNORECASE)
@@ -60,23 +61,15 @@ def test_no_comment_begins_with_a_pronoun():
     assert [each for each in found if PRONOUN_FIRST.match(each[1])] == []
 
 
-def docstrings():
-    """Each docstring of the program, and where the docstring stands."""
-    for path in sorted((ROOT / "src/fleet").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                yield path.relative_to(ROOT), ast.get_docstring(node) or ""
-
-
 def test_no_paragraph_of_a_docstring_begins_with_a_pronoun():
     """A paragraph stands alone: its first sentence names the thing again."""
-    paragraphs = [(path, part) for path, text in docstrings() for part in text.split("\n\n")]
+    paragraphs = [(each.path, part) for each in docstrings() for part in each.text.split("\n\n")]
     assert [each for each in paragraphs if PRONOUN_FIRST.match(each[1].lstrip("\b\n "))] == []
 
 
 def test_a_figure_is_pointed_at():
     """A comment above a constant says "this many", and a docstring names the argument."""
-    texts = [(path, text) for path, text in docstrings()]
+    texts = [(each.path, each.text) for each in docstrings()]
     for path in sorted((ROOT / "src/fleet").rglob("*.py")):
         texts += [(path, text) for text in COMMENT.findall(path.read_text(encoding="utf-8"))]
     assert [(path, text) for path, text in texts if SO_MANY.search(text)] == []
