@@ -7,7 +7,7 @@ no `at`.
 """
 
 import os
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -32,7 +32,7 @@ class _Position(Struct, frozen=True):
     at: tuple[int, int] = (0, 0)
 
 
-def put_line(lines: bytearray, event: Event, run: int, at: Sequence[int]) -> None:
+def put_line(lines: bytearray, event: Event, run: int, at: tuple[int, int]) -> None:
     """Put the line of an event behind others, without the raw line of the stream, which is in the
     run's stdout.
 

@@ -29,14 +29,22 @@ class EventWriter:
 
     def __init__(self, run: Run, *, adopted: bool) -> None:
         # Kept, since each line of each stream asks for them.
-        self._task_dir, self.number = run.task_dir, run.number
-        #: How far stdout and the second stream were written down by an earlier reader.
-        self.before = event_log.written(run) if adopted else (0, 0)
-        #: How far they are now; what reads a line moves the offset before writing the line.
-        self.at = list(self.before)
+        self._task_dir, self._number = run.task_dir, run.number
+        #: How far stdout and the second stream were written down before, and are now.
+        self._before = self._at = event_log.written(run) if adopted else (0, 0)
+
+    def put_line(self, lines: bytearray, event: Event, at: int, *, second: bool) -> bool:
+        """Put the line of an event that ends at this offset behind others. False: the line was
+        written before.
+        """
+        if at <= self._before[second]:
+            return False
+        self._at = (self._at[0], at) if second else (at, self._at[1])
+        event_log.put_line(lines, event, self._number, self._at)
+        return True
 
     def note_line(self, kind: str, now: datetime, facts: Mapping[str, object]) -> bytes:
-        return event_log.note_of(kind, self.number, {"ts": now, **facts})
+        return event_log.note_of(kind, self._number, {"ts": now, **facts})
 
     def write(self, lines: bytes | bytearray) -> None:
         with suppress(OSError):  # the disk is full; the raw stream has them
@@ -167,25 +175,20 @@ class RunStream:
         """Make events of lines that begin at an offset of their stream, and write them down."""
         fresh = bytearray()
         count = self.totals.events
-        # Every line of every stream comes by here: what is the same for all of them is asked once.
-        mask, read, add, put_line = self._mask, self._coder.read, self._add, event_log.put_line
-        number, offsets, before = self.events.number, self.events.at, self.events.before[second]
+        mask, read, put_line = self._mask, self._coder.read, self.events.put_line
         for line in lines:
-            data = line.data
-            at += len(data) + line.dropped + line.whole
-            event = read(mask(data).decode(errors="replace"), now, second=second)
+            at += len(line.data) + line.dropped + line.whole
+            event = read(mask(line.data).decode(errors="replace"), now, second=second)
             if event is None:
-                self.heard += bool(data.strip())
+                self.heard += bool(line.data.strip())
                 continue
             self.heard += event.kind != "bad"
-            sound = add(event)
+            sound = self._add(event)
             if sound and (event.calls or event.kind == "assistant_text"):
                 self.last_step = event
-            if at <= before:  # the reader before this one wrote the line
-                self.limits_applied |= self.totals.limits
+            if not put_line(fresh, event, at, second=second):
+                self.limits_applied |= self.totals.limits  # by the reader that wrote the line
                 continue
-            offsets[second] = at
-            put_line(fresh, event, number, offsets)
             if sound and event.calls:
                 for facts in self.tripwire.check(event):
                     fresh += self.events.note_line("fleet_tripwire", now, facts)
