@@ -110,12 +110,11 @@ def share_index(own: Repository, repo: Repository) -> None:
             shutil.copy2(part, place)
 
 
-def uncommitted(git: Git, head: str, *, new: bool = True) -> set[bytes]:
-    """The files that differ from a commit, in the index or in the tree; with `new` new ones too."""
-    ask = ("ls-files", "-z", "--modified", "--deleted")
-    more = ("--others", "--exclude-standard") if new else ()
+def uncommitted(git: Git, head: str) -> set[bytes]:
+    """The files that differ from a commit, in the index or in the tree, and new ones."""
+    ask = ("ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard")
     staged = ("diff-index", "--cached", "--name-only", "-z", "--ignore-submodules=all", head)
-    listed = git.ask(*ask, *more) + git.ask(*staged)
+    listed = git.ask(*ask) + git.ask(*staged)
     return {name for name in listed.split(b"\0") if name}
 
 

@@ -256,8 +256,6 @@ def pick(
     comparison, landed = end.comparison, end.landed
     if landed is None:
         return Acted(f"{entry} was picked for {task.id}.", end)
-    return Acted(
-        f"Landed {comparison.picked} on {one_line(landed.branch)}"
-        f" ({landed.how}: {landed.commit[:12]}), and closed {comparison.task_id}.",
-        end,
-    )
+    where = f"{one_line(landed.branch)} ({landed.how}: {landed.commit[:12]})"
+    words = f"Landed {comparison.picked} on {where}, and closed {comparison.task_id}."
+    return Acted(" ".join((words, *map(one_line, landed.sentences))), end)

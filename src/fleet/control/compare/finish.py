@@ -13,13 +13,12 @@ from msgspec import Struct, structs
 from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.compare.begin import comparison_lock, comparison_of
+from fleet.control.compare.land_entry import LandedEntry, land_entry
 from fleet.control.compare.results import results
 from fleet.control.tasks.retry import lives
 from fleet.control.tasks.stop import stop
 from fleet.errors import BadInput, FleetError, NotFound, Refused
-from fleet.git.clone.task_work import PutAway, put_away, task_work
-from fleet.git.commit_words import message_of
-from fleet.git.merge_onto_branch import Landed, land
+from fleet.git.clone.task_work import PutAway, put_away
 from fleet.home import compare_json
 from fleet.runs import closed_by_hand, receipt_json
 from fleet.runs.run_directory import newest_first
@@ -36,7 +35,7 @@ class ComparisonEnd(Struct, frozen=True, kw_only=True):
 
     comparison: Comparison
     #: None: nothing was picked.
-    landed: Landed | None = None
+    landed: LandedEntry | None = None
     put_away: tuple[PutAway, ...] = ()
 
 
@@ -78,7 +77,7 @@ def pick(
         _check_pick(fleet, comparison, entry, force=force)
         if comparison.state == "picked":
             return _conclude(fleet, task, comparison, force)
-        landed = _land(fleet, task, comparison, entry)
+        landed = land_entry(fleet, task, comparison, entry)
         comparison = _with_results(fleet, comparison)
         comparison = compare_json.write(
             fleet.home,
@@ -143,30 +142,7 @@ def _check_pick(fleet: Control, comparison: Comparison, entry: Entry, *, force: 
         )
 
 
-def _land(fleet: Control, task: Task, comparison: Comparison, entry: Entry) -> Landed:
-    with task_work(fleet.home, entry.task_id) as work:
-        if work is None:
-            raise Refused(
-                f"{entry.task_id} has no clone and no branch that could be landed",
-                hint=f"See what is left: fleet task {entry.task_id} receipt",
-            )
-        if work.beyond:
-            raise Refused(
-                f"the clone of {entry.task_id} holds {work.beyond}, which cannot be landed",
-                hint=f"See for yourself: {fleet.home.clone(entry.task_id)}",
-            )
-        commit, ref = work.hold(task.title)
-    return land(
-        fleet.home.path,
-        comparison.repository,
-        commit,
-        ref=ref,
-        message=message_of(task.title, entry.task_id),
-        again=f"fleet compare {task.id} --pick {entry.task_id}",
-    )
-
-
-def _evidence(fleet: Control, entry: Entry, landed: Landed) -> str:
+def _evidence(fleet: Control, entry: Entry, landed: LandedEntry) -> str:
     """The reason for closing the task: the entry's claim, and where the receipt is."""
     claim, run = "", 0
     for each in newest_first(fleet.home.task(entry.task_id)):
@@ -249,7 +225,11 @@ def _with_results(fleet: Control, comparison: Comparison) -> Comparison:
 
 
 def _conclude(
-    fleet: Control, task: Task, comparison: Comparison, force: bool, landed: Landed | None = None
+    fleet: Control,
+    task: Task,
+    comparison: Comparison,
+    force: bool,
+    landed: LandedEntry | None = None,
 ) -> ComparisonEnd:
     compare_json.write(fleet.home, comparison)
     entries = [entry for entry in comparison.entries if entry.task_id]

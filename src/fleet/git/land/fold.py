@@ -25,8 +25,6 @@ class Candidate(Struct, frozen=True, kw_only=True):
     message: str
     how: How = "merge"
     author: Author = FLEET
-    #: The time of the commits that fleet makes, in seconds; 0: that of the newer side.
-    at: int = 0
 
 
 class Folded(Struct, frozen=True, kw_only=True):
@@ -46,7 +44,8 @@ def fold(git: Git, onto: str, candidate: Candidate) -> Folded | TreeConflict:
     base = merge_base(git, onto, candidate.commit)
     if base == candidate.commit:
         return Folded(commit=onto, tree=line.tree, parents=line.parents)
-    by = _Maker(git, candidate.author, candidate.at or max(line.at, work.at))
+    # With the time of the newer side, the same fold is the same commit whenever it is made.
+    by = _Maker(git, candidate.author, max(line.at, work.at))
     if candidate.how == "rebase":
         return _rebased(by, onto, candidate)
     merged = merge_commits(git, onto, candidate.commit, base)

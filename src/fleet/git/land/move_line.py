@@ -37,18 +37,24 @@ class Held(Struct, frozen=True, kw_only=True):
     why: str
 
 
-def move(land: LandRepository, target: Target, new: str, *, why: str) -> Moved | Raced | Held:
+def move(
+    land: LandRepository, target: Target, new: str, *, why: str, asked: bool = False
+) -> Moved | Raced | Held:
     """Move the line of `target`, unless line or branch changed since `target` was read, to `new`.
     `why` goes into the branch's log.
 
-    `new` is a verified commit in fleet's own git directory or in the project; it holds the line.
+    `new` is a commit in fleet's own git directory or in the project; it holds the line. `asked`: a
+    person wants it on the branch now, so a line does not go ahead, and files that a filter is asked
+    for are written as they are stored.
     """
     if reason := _never(land, target, new):
         return Held(why=reason)
     follows: list[Follow] = []
     try:
         give_objects(land.git, land.common, new, target.tip, target.line)
-        behind = _prepare(land, target, new, follows)
+        behind = _prepare(land, target, new, follows, as_stored=asked)
+        if behind and asked:
+            return Held(why=behind)
         if not behind:
             land.move_refs(_branch_moves(target, new), why)
         elif new != target.held:
@@ -65,10 +71,12 @@ def move(land: LandRepository, target: Target, new: str, *, why: str) -> Moved |
     return Moved(commit=new, sentences=tuple(said for each in follows for said in each.carry_out()))
 
 
-def _prepare(land: LandRepository, target: Target, new: str, follows: list[Follow]) -> str:
+def _prepare(
+    land: LandRepository, target: Target, new: str, follows: list[Follow], *, as_stored: bool
+) -> str:
     """Get every working tree with the branch ready to follow; or why one of them cannot."""
     for checkout in target.checkouts:
-        found = prepare_follow(land, checkout, target.ref, target.tip, new)
+        found = prepare_follow(land, checkout, target.ref, target.tip, new, as_stored=as_stored)
         if isinstance(found, str):
             _leave(follows)
             return found

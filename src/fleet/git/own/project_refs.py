@@ -40,15 +40,6 @@ def write_refs(
         git.ask(*ask, feed=os.fsencode("".join(lines)))
 
 
-def move_branch(
-    own: Repository, repo: Repository, until: float, *, branch: str, old: str, new: str, why: str
-) -> None:
-    """Move a branch of the project from one commit to another. Raises GitFailed."""
-    if has_table(repo):
-        raise GitFailed(f"{repo.common_dir} keeps its refs in a table, which fleet cannot write")
-    refs_of(own, repo, until).ask("update-ref", "--no-deref", "-m", why, branch, new, old)
-
-
 def refs_of(own: Repository, repo: Repository, until: float) -> Git:
     """Git for the refs of a project alone. Raises GitFailed if they cannot be read."""
     if has_table(repo):

@@ -2,11 +2,9 @@
 
 import pytest
 
-from fleet.errors import Refused
 from fleet.files.file_lock import locked
 from fleet.git import run_baseline
 from fleet.git.clone.task_work import put_away, task_work
-from fleet.git.merge_onto_branch import land
 from fleet.home import clone_record
 from fleet.supervisor.cleanup import collect
 from tests.clones import clone_of, prepared, why
@@ -133,52 +131,3 @@ def test_a_branch_that_was_put_away_counts_as_standing(home, repo, tmp_path):
     now = run_baseline.base_now(before, home.path)
     assert f"refs/heads/fleet/{TASK}" in now.refs
     assert "refs/heads/fleet/fleet-1.2" not in now.refs
-
-
-def held(home, task_id=TASK):
-    """All the work as a commit in the project."""
-    with task_work(home, task_id) as work:
-        return work.hold("the title")[0]
-
-
-def landed(repo, commit, **more):
-    home = repo.root.parent / "home"
-    return land(home, str(repo.root), commit, ref="REF", message="m", again="AGAIN", **more)
-
-
-def test_a_landing_is_refused_where_anything_is_in_the_way(home, repo):
-    """Each time with the way out, and with nothing changed."""
-    tree = Tree(home, repo)
-    tree.commit(a="theirs\n")
-    commit = held(home)
-    repo.git("switch", "-q", "--detach")
-    with pytest.raises(Refused, match="no branch checked out") as refused:
-        landed(repo, commit)
-    assert "AGAIN" in refused.value.hint
-    repo.git("switch", "-q", "main")
-    repo.put("a", "staged\n")
-    repo.git("add", "a")
-    with pytest.raises(Refused, match="not committed: a"):
-        landed(repo, commit)
-    assert repo.git("diff", "--cached", "--name-only") == "a"
-    repo.commit(a="mine\n")
-    repo.git("switch", "-qc", "side", repo.first)
-    side = repo.commit(a="third\n")
-    repo.git("switch", "-q", "main")
-    with pytest.raises(Refused, match="has commits since that conflict"):
-        landed(repo, side)
-    repo.git("merge", "-q", side, ok=False)
-    with pytest.raises(Refused, match="has not finished"):
-        landed(repo, commit)
-
-
-def test_a_landing_minds_no_setting_of_merges(home, repo):
-    """A squash or a merge that waits would leave the branch where it was."""
-    tree = Tree(home, repo)
-    tree.commit(b="b\n")
-    commit = held(home)
-    repo.git("config", "branch.main.mergeOptions", "--squash")
-    repo.git("config", "merge.ff", "false")
-    assert landed(repo, commit).how == "fast-forwarded"
-    assert repo.git("rev-parse", "main") == commit
-    assert landed(repo, commit).how == "was there already"

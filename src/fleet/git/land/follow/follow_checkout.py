@@ -1,8 +1,9 @@
 """Brings a person's working tree after the branch: files and index go from one commit to another.
 
-Only a tree without changes follows, and only where git alone decides how files look: a tree with a
-`filter` on what changed, or a sparse one, is left and told. Nothing is stashed or reset, and no
-program of the project runs. All that can fail is done before the branch moves (`prepare_follow`).
+Only a tree without changes follows, and only where git alone decides how files look: a sparse tree,
+or one with a `filter` on what changed, unless a person asked for the move, is left and told. No
+program of the project runs, nothing is stashed or reset, and all that can fail is done before the
+branch moves (`prepare_follow`).
 """
 
 import os
@@ -58,10 +59,16 @@ class Follow:
 
 
 def prepare_follow(
-    land: LandRepository, checkout: BranchCheckout, ref: str, old: str, new: str
+    land: LandRepository,
+    checkout: BranchCheckout,
+    ref: str,
+    old: str,
+    new: str,
+    *,
+    as_stored: bool = False,
 ) -> Follow | str:
     """Get a working tree on `old` ready to follow the branch to `new`, or say why
-    the tree is left.
+    the tree is left. `as_stored`: a filter is no reason, and is not run.
     """
     repo = checkout.repo
     if checkout.why:
@@ -78,7 +85,7 @@ def prepare_follow(
     try:
         why = "another git process is at work (index.lock)"
         if place.take_lock():
-            found = _prepared(land, place, ref, old, new)
+            found = _prepared(land, place, ref, old, new, as_stored=as_stored)
             if isinstance(found, FollowJournal):
                 place.write(found)
                 return Follow(land, place, found)
@@ -130,7 +137,7 @@ def _may_go_on(place: FollowPlace, journal: FollowJournal) -> bool:
 
 
 def _prepared(
-    land: LandRepository, place: FollowPlace, ref: str, old: str, new: str
+    land: LandRepository, place: FollowPlace, ref: str, old: str, new: str, *, as_stored: bool
 ) -> FollowJournal | str:
     """Store the new files and the new index beside the journal; or why the tree is left."""
     repo = place.repo
@@ -152,7 +159,7 @@ def _prepared(
     place.files.mkdir(mode=0o700)
     staging = _git_over(land, place.index, str(place.files), how)
     paths = [each.path for each in entries if not each.is_gone and each.new_mode != GITLINK]
-    if filtered := _filtered(staging, paths):
+    if not as_stored and (filtered := _filtered(staging, paths)):
         return f"{filtered} has a filter, which fleet does not run"
     if paths:
         ask = ("checkout-index", "--force", "--quiet", "-z", "--stdin")

@@ -1,15 +1,10 @@
 """A commit that lands on a person's branch: with their files, and without their configuration."""
 
-import time
-
 import pytest
 
+from fleet.control.compare.land_entry import land_commit
 from fleet.errors import Refused
-from fleet.git import repository, tree_snapshot
-from fleet.git.merge_onto_branch import land
-from fleet.git.own.own_repository import own_repository
 from tests.builders import a_program
-from tests.repos import Repo
 
 
 @pytest.fixture
@@ -36,7 +31,7 @@ def traps(repo, tmp_path):
 
 def landed(repo, commit):
     home = repo.root.parent / "home"
-    return land(home, str(repo.root), commit, ref="REF", message="both", again="AGAIN")
+    return land_commit(home, str(repo.root), commit, ref="REF", message="both", again="AGAIN")
 
 
 @pytest.mark.parametrize("moved", [False, True])
@@ -67,30 +62,56 @@ def test_what_landed_is_as_git_itself_would_have_left_it(repo):
 def test_a_file_in_the_way_is_kept(repo):
     """New or ignored: a person's file is never written over."""
     repo.put("src/b", "mine\n")
-    with pytest.raises(Refused, match="ntracked"):
+    with pytest.raises(Refused, match="src/b is not git's"):
         landed(repo, repo.side)
     repo.put(".git/info/exclude", "b\n")
-    with pytest.raises(Refused, match="ntracked"):
+    with pytest.raises(Refused, match="src/b is not git's"):
         landed(repo, repo.side)
     assert (repo.root / "src/b").read_text() == "mine\n"
     assert repo.git("rev-parse", "main") != repo.side
 
 
-def test_changes_are_counted_without_asking_a_repository_inside(repo, tmp_path):
-    """`git status` would run the filters of that one."""
-    inner = Repo(repo.root / "inner")
-    inner.commit(x="1\n", _dot_gitattributes="x filter=evil\n")
-    repo.git("add", "inner")
-    head = repo.commit()
-    script = a_program(tmp_path / "trap.sh", f"echo sprung >> {tmp_path}/sprung\ncat")
-    inner.git("config", "filter.evil.clean", script)
-    inner.write(x="2\n")
-    repo.put("new", "")
-    repo.put("a", "changed\n")
-    found = repository.find(str(repo.root))
-    own = own_repository(tmp_path / "home", found)
-    with tree_snapshot.opened(own, found, time.monotonic() + 10) as (git, _):
-        assert tree_snapshot.uncommitted(git, head) == {b"new", b"a"}
-    assert not (tmp_path / "sprung").exists()
-    repo.git("status")
-    assert (tmp_path / "sprung").exists(), "the trap is not set"
+def test_a_landing_is_refused_where_anything_is_in_the_way(repo):
+    """Each time with the way out, and with nothing changed."""
+    repo.git("switch", "-q", "--detach")
+    with pytest.raises(Refused, match="no branch checked out") as refused:
+        landed(repo, repo.side)
+    assert "AGAIN" in refused.value.hint
+    repo.git("switch", "-q", "main")
+    repo.put("a", "staged\n")
+    repo.git("add", "a")
+    with pytest.raises(Refused, match="not committed: a"):
+        landed(repo, repo.side)
+    assert repo.git("diff", "--cached", "--name-only") == "a"
+    repo.commit(a="mine\n")
+    with pytest.raises(Refused, match="has commits since that conflict"):
+        landed(repo, repo.side)
+    repo.git("merge", "-q", repo.side, ok=False)
+    with pytest.raises(Refused, match="is not finished"):
+        landed(repo, repo.git("commit-tree", "-p", "main", "-m", "more", "side^{tree}"))
+    assert repo.git("for-each-ref", "refs/fleet") == ""
+
+
+def test_a_landing_minds_no_setting_of_merges(repo):
+    """A squash or a merge that waits would leave the branch where it was."""
+    repo.git("config", "branch.main.mergeOptions", "--squash")
+    repo.git("config", "merge.ff", "false")
+    assert landed(repo, repo.side).how == "fast-forwarded"
+    assert repo.git("rev-parse", "main") == repo.side
+    assert landed(repo, repo.side).how == "was there already"
+
+
+def test_what_had_landed_ahead_of_the_branch_comes_with_it(repo):
+    """The line holds verified work already; a branch that was moved beside it is a person's."""
+    repo.git("switch", "-qc", "ahead")
+    ahead = repo.commit(c="landed\n")
+    repo.git("switch", "-q", "main")
+    repo.git("update-ref", "refs/fleet/land/main", ahead)
+    assert landed(repo, repo.side).how == "merged"
+    assert repo.root.joinpath("c").read_text() == "landed\n"
+    assert repo.git("for-each-ref", "refs/fleet") == ""
+    repo.git("update-ref", "refs/fleet/land/main", repo.git("rev-parse", "main"))
+    repo.git("reset", "-q", "--hard", "main~1")
+    repo.commit(d="mine\n")
+    with pytest.raises(Refused, match="beside what had landed"):
+        landed(repo, repo.side)
