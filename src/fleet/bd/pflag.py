@@ -30,8 +30,6 @@ class Flag(Struct, frozen=True):
     short: str = ""
     aliases: tuple[str, ...] = ()
     help: str = ""
-    #: The only values with which `take` picks the flag; with others it is a flag of the rest.
-    only: tuple[str, ...] = ()
 
 
 class Parsed(Struct, frozen=True):
@@ -220,15 +218,13 @@ def take(
 
     `known` are the flags that may stand beside them: their values are never mistaken for flags.
     """
-    only = {flag.name: flag.only for flag in own}
-    switches = {flag.name for flag in own if flag.kind == "switch"}
+    kinds = {flag.name: flag.kind for flag in own}
     given: dict[str, list[str]] = {}
     rest: list[str] = []
     for part in parts((*own, *known), args):
-        wanted = only.get(part.flag)
-        if wanted is None or (wanted and part.value not in wanted):
+        if part.flag not in kinds:
             rest += part.typed
-        elif part.value is None and part.flag in switches:
+        elif part.value is None and kinds[part.flag] == "switch":
             given[part.flag] = ["true"]
         elif part.value is None:
             raise FlagError(f"flag needs an argument: --{part.flag}")
