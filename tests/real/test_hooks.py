@@ -42,7 +42,8 @@ class Cli:
         self.account = desk.home / name
         self.account.mkdir()
         self.hook = str(AgentPrograms(desk.home).make() / HOOK)
-        self.run, self.box = Run(desk.task_dir / "runs/1"), DropBox(desk.spool, make=True)
+        desk.spool.mkdir(exist_ok=True)
+        self.run, self.box = Run(desk.task_dir / "runs/1"), DropBox(desk.spool)
         (desk.task_dir / "runs/1/started").touch()
 
     def work(self, model, **options):

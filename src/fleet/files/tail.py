@@ -74,10 +74,10 @@ class Framer:
 class Follower:
     """Reads what is new in one file. No descriptor stays open: 500 quiet agents cost none."""
 
-    def __init__(self, path: Path, offset: int = 0, *, max_line: int = MAX_LINE) -> None:
+    def __init__(self, path: Path, offset: int = 0) -> None:
         self.path = path
         self._base = offset
-        self._framer = Framer(max_line)
+        self._framer = Framer()
         #: How far the file is read; lines were returned up to `offset`.
         self.place = offset
         #: The last `read` left some of the file unread.
@@ -128,4 +128,4 @@ class Follower:
     def _start_over(self) -> None:
         """The file was truncated: all content is new."""
         self._base = self.place = 0
-        self._framer = Framer(self._framer.max_line)
+        self._framer = Framer()

@@ -28,11 +28,9 @@ _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 class DropBox:
     """One open box. `close` lets go of its descriptor."""
 
-    def __init__(self, path: Path, *, make: bool = False) -> None:
+    def __init__(self, path: Path) -> None:
         """Raises OSError where there is no such directory, or only a link."""
         self.path = path
-        if make:
-            path.mkdir(mode=0o700, exist_ok=True)
         self.fd = os.open(path, _OPEN)
 
     def close(self) -> None:

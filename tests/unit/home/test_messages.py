@@ -42,7 +42,8 @@ def hook(task_dir):
     program = AgentPrograms(task_dir.parent.parent).make() / HOOK
 
     def call(event, run=1, asked="{}"):
-        box = DropBox(task_dir / f"runs/{run}/spool", make=True)
+        (task_dir / f"runs/{run}/spool").mkdir(exist_ok=True)
+        box = DropBox(task_dir / f"runs/{run}/spool")
         post_messages(Run(task_dir / f"runs/{run}"), box)
         env = {"FLEET_SPOOL": str(box.path)}
         done = subprocess.run(

@@ -44,7 +44,8 @@ def asker(home, queue):
 
 @pytest.fixture
 def box(asker):
-    box = DropBox(asker.run.spool, make=True)
+    asker.run.spool.mkdir()
+    box = DropBox(asker.run.spool)
     yield box
     box.close()
 

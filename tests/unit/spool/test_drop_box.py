@@ -13,7 +13,8 @@ from tests.unit.spool.conftest import request
 
 @pytest.fixture
 def box(tmp_path):
-    box = DropBox(tmp_path / "spool", make=True)
+    (tmp_path / "spool").mkdir()
+    box = DropBox(tmp_path / "spool")
     yield box
     box.close()
 
@@ -68,7 +69,7 @@ def test_a_link_in_the_place_of_the_box_is_not_opened(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "spool").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="spool"):
-        DropBox(tmp_path / "spool", make=True)
+        DropBox(tmp_path / "spool")
     assert not list((tmp_path / "elsewhere").iterdir())
 
 

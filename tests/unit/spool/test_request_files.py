@@ -34,7 +34,8 @@ class Clerk(threading.Thread):
 
 @pytest.fixture
 def box(tmp_path):
-    box = DropBox(tmp_path / "spool", make=True)
+    (tmp_path / "spool").mkdir()
+    box = DropBox(tmp_path / "spool")
     yield box
     box.close()
 

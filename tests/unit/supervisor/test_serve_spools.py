@@ -13,7 +13,6 @@ from fleet.queue.sql.sqlite import open_embedded
 from fleet.queue.sql.tracker.related import comments_of
 from fleet.runs import agent_claim
 from fleet.runs.agent_claim import AgentClaim
-from fleet.spool.drop_box import DropBox
 from fleet.supervisor.active.serve_spools import SpoolServer
 from tests.builders import NOW, a_run
 from tests.unit.spool.conftest import request
@@ -34,7 +33,7 @@ class Desk:
     def run(self, name, *, attend=True):
         task = self.queue.add(Draft(title=name, id=f"fleet-{name}"))
         run = a_run(self.home.task(task.id), id=f"me.{task.id}.1")
-        DropBox(run.spool, make=True).close()
+        run.spool.mkdir()
         if attend:
             self.attend(run)
         return run

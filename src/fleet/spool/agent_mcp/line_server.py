@@ -149,8 +149,9 @@ class LineServer:
             return self._complain(_INVALID, f"a batch has 1 to {MOST_WAITING} messages")
         return all(self._answer(each) for each in message)
 
-    def _complain(self, code: int, text: str, request_id: "int | str | None" = None) -> bool:
-        return self._send({"id": request_id, "error": RpcError(code, text).error})
+    def _complain(self, code: int, text: str) -> bool:
+        """Answer what names no request."""
+        return self._send({"id": None, "error": RpcError(code, text).error})
 
     def _send(self, message: Json) -> bool:
         """Write one message whole. False: the client no longer reads."""

@@ -134,15 +134,9 @@ class BdClient:
         finally:
             _AT_ONCE.release()
 
-    def ask(
-        self,
-        args: Sequence[str],
-        *,
-        actor: str = FLEET,
-        variables: Mapping[str, str] | None = None,
-    ) -> Any:
+    def ask(self, args: Sequence[str], *, actor: str = FLEET) -> Any:
         """One call's answer; raises the error that a failure stands for."""
-        ended = self.call([args[0], "--json", *args[1:]], actor=actor, variables=variables)
+        ended = self.call([args[0], "--json", *args[1:]], actor=actor)
         if ended.code != 0:
             raise bd_output.failure(ended, args[0])
         return bd_output.payload(ended, args[0])
