@@ -102,6 +102,7 @@ class FoldProver:
         missing = self.learnt.missing(fold.tree, checks)
         if not missing:
             return True
+        self.place.make()
         place = self.place.checkout(fold.tree)
         clear(place.parent, keep=place)
         known = frozenset(all_names(plans)) - frozenset(missing)

@@ -152,7 +152,10 @@ class TrainPlace:
         self.path = home.path / FOLDER / key
 
     def make(self) -> None:
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Make the directories of trains, for this user alone. Raises OSError."""
+        # One by one: `parents` would make all but the last with the default mode.
+        for folder in (self.path.parent, self.path, self.verify):
+            folder.mkdir(mode=0o700, exist_ok=True)
 
     def meant(self) -> Train | None:
         """What an earlier lander meant to do; None: nothing, or the file is damaged. Without parts

@@ -1,5 +1,7 @@
 """What trains remember of a branch: believed as fleet wrote it, and not otherwise."""
 
+import os
+
 import msgspec
 import pytest
 from msgspec import structs
@@ -76,3 +78,14 @@ def test_what_is_known_of_a_tree_is_not_asked_again():
     assert learnt.missing("t", ["a"]) == ("a",)
     failed = structs.replace(learnt, failed={"t": FailedCheck(check="b")}, red={"t": ("c",)})
     assert [failed.failing("t", each) for each in (["a"], ["a", "b"], ["c"])] == ["", "b", "c"]
+
+
+def test_the_directories_of_trains_are_private(home, place):
+    """Each of them, also where the home itself can be read by others."""
+    old = os.umask(0o022)
+    try:
+        place.make()
+    finally:
+        os.umask(old)
+    for folder in (place.path.parent, place.path, place.verify):
+        assert folder.stat().st_mode & 0o777 == 0o700

@@ -138,7 +138,7 @@ def _run_at(place: Path) -> Run:
     run = latest_run(place)
     if run is not None:
         return run
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    place.mkdir(mode=0o700, exist_ok=True)
     return new_run(place, RunSpec(id=f"train.{place.name}", argv=(), cwd=str(place)))
 
 
