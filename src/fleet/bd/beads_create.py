@@ -20,6 +20,7 @@ from fleet.bd.command_line import find_verb
 from fleet.bd.pflag import OFF, Part, parts
 from fleet.errors import BadInput, QueueError, QueueUnavailable
 from fleet.processes.bounded_call import DEVNULL, Exited, Stream
+from fleet.queue import doorbell
 from fleet.queue.beads.bd_cli import bd_output
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
 from fleet.queue.beads.bd_cli.bd_client import BdClient, creators_environment
@@ -27,8 +28,7 @@ from fleet.queue.beads.bd_cli.bd_issue import tasks_in
 from fleet.queue.beads.beads_identity import refuse_wrong
 from fleet.queue.beads.lease_ledger import Ledger
 from fleet.queue.beads.write_lock import WriteLock
-from fleet.queue.doorbell import Doorbell
-from fleet.queue.sql.sqlite import BELL, utc_now
+from fleet.queue.sql.sqlite import utc_now
 from fleet.schemas import Settings, Task
 
 TIMEOUT = timedelta(minutes=2)
@@ -99,7 +99,7 @@ def _make(home: Path, client: BdClient, wish: "_Wish", source: Stream, *, held: 
                 ledger.added(task.id)
     finally:
         ledger.close()
-    Doorbell(home / BELL).ring()
+    doorbell.ring(home)
     return wish.answer(ended, tasks)
 
 

@@ -12,12 +12,11 @@ from fleet.bd.command_line import split_command
 from fleet.bd.terminal_filter import filtered
 from fleet.errors import QueueBusy
 from fleet.processes.bounded_call import Stream
+from fleet.queue import doorbell
 from fleet.queue.beads.bd_cli.bd_client import TIMEOUT, users_environment
 from fleet.queue.beads.bd_cli.bd_process import attach
 from fleet.queue.beads.beads_identity import refuse_wrong
 from fleet.queue.beads.write_lock import WriteLock
-from fleet.queue.doorbell import Doorbell
-from fleet.queue.sql.sqlite import BELL
 
 #: Commands after which nothing can have changed; after any other the supervisor is woken.
 _READS = frozenset(
@@ -78,7 +77,7 @@ def forward(
             )  # fmt: skip
     finally:
         if verb not in _READS:
-            Doorbell(home / BELL).ring()
+            doorbell.ring(home)
 
 
 def _limit(verb: str, args: Sequence[str], patience: timedelta) -> float | None:

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 from fleet.files.atomic_write import write_atomically
 from fleet.home import Home
 from fleet.home.status_file import PAUSED
-from fleet.queue.doorbell import Doorbell
-from fleet.queue.sql.sqlite import BELL
+from fleet.queue import doorbell
 
 
 def paused_since(home: Home) -> datetime | None:
@@ -22,7 +21,7 @@ def pause(home: Home) -> bool:
     if paused_since(home) is not None:
         return False
     write_atomically(home.path / PAUSED, b"")
-    _ring(home)
+    doorbell.ring(home.path)
     return True
 
 
@@ -31,10 +30,5 @@ def unpause(home: Home) -> bool:
     if paused_since(home) is None:
         return False
     (home.path / PAUSED).unlink(missing_ok=True)
-    _ring(home)
+    doorbell.ring(home.path)
     return True
-
-
-def _ring(home: Home) -> None:
-    """Have the supervisor look at once."""
-    Doorbell(home.path / BELL).ring()

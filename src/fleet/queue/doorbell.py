@@ -11,6 +11,9 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
+#: The pipe of a home's queue.
+BELL = "queue.bell"
+
 
 class Doorbell:
     """Both ends of one bell. The listening end is opened by the first `wait`."""
@@ -56,6 +59,11 @@ class Doorbell:
         if self._ear is not None:
             os.close(self._ear)
             self._ear = None
+
+
+def ring(home: Path) -> None:
+    """Wake the supervisor of a home."""
+    Doorbell(home / BELL).ring()
 
 
 def deadline(timeout: timedelta) -> float:

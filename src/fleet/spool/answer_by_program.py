@@ -18,10 +18,9 @@ from fleet.errors import QueueBusy, Refused
 from fleet.home import task_json
 from fleet.home.trusted_commands import trust
 from fleet.processes.bounded_call import CallFailed, call
+from fleet.queue import doorbell
 from fleet.queue.beads.bd_cli.bd_client import BdClient, users_environment
 from fleet.queue.beads.write_lock import WriteLock
-from fleet.queue.doorbell import Doorbell
-from fleet.queue.sql.sqlite import BELL
 from fleet.runs import follow_ups
 from fleet.spool.agent_rights import AllowedLine
 from fleet.spool.asker import Asker, SentFiles
@@ -67,7 +66,7 @@ def answer_on_beads(
             _take_turn(locks, asker)
             return _call(line, asker)
     finally:
-        Doorbell(asker.home.path / BELL).ring()
+        doorbell.ring(asker.home.path)
 
 
 def _call(args: list[str], asker: Asker) -> Answer:

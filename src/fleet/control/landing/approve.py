@@ -26,8 +26,7 @@ from fleet.home.clone_record import branch_of
 from fleet.home.landing_json import Landing
 from fleet.landing.bring_home import why_waiting_asks
 from fleet.landing.waiting_work import work_of_run
-from fleet.queue.doorbell import Doorbell
-from fleet.queue.sql.sqlite import BELL
+from fleet.queue import doorbell
 from fleet.queue.sql.travel.landers import tell_landers
 from fleet.runs.run_directory import latest_run
 from fleet.travel.landing_note import note_of
@@ -114,7 +113,7 @@ def release(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ
 
 def ring(fleet: Control) -> None:
     """Wake a supervisor, whose lander looks at what waits."""
-    Doorbell(fleet.home.path / BELL).ring()
+    doorbell.ring(fleet.home.path)
     if fleet.is_shared:  # where the supervisor hears the queue, and no bell of the home
         with suppress(FleetError):  # the supervisor looks again once the queue answers
             tell_landers(fleet.tracker)

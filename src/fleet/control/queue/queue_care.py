@@ -12,9 +12,8 @@ from fleet.errors import BadInput, FleetError, NotFound, Refused
 from fleet.home import Home, owner_file
 from fleet.home.journal import Log
 from fleet.processes.supervisor_lock import sole_supervisor, supervisor_of
-from fleet.queue import backups, open_queue
+from fleet.queue import backups, doorbell, open_queue
 from fleet.queue.backups import Backup
-from fleet.queue.doorbell import Doorbell
 from fleet.queue.identity import BEADS, EMBEDDED, LEDGER, forget, known_ids, new_id, remember
 from fleet.queue.restore_file import Restored, RunSeen, fence, restore_file
 from fleet.runs.outcome_history import read_ending
@@ -141,7 +140,7 @@ def restore(home: Home, config: Config, copy: Path, now: datetime) -> Restored:
         open_queue(home.path, config).close()  # brought up to date, and known to work
     text = f"the queue was restored from {copy}"
     Log(home.logging, lambda: now).say("queue_restored", text)
-    Doorbell(home.path / "queue.bell").ring()
+    doorbell.ring(home.path)
     return done
 
 

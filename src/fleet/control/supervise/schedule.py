@@ -11,10 +11,9 @@ from fleet.control import Control
 from fleet.errors import BadInput, NotFound, Refused
 from fleet.home import owner_file
 from fleet.processes.bd_create import bd_create
+from fleet.queue import doorbell
 from fleet.queue.cron_line import check_cron, next_due
-from fleet.queue.doorbell import Doorbell
 from fleet.queue.schedules import Schedule
-from fleet.queue.sql.sqlite import BELL
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _HINT = 'As in: fleet schedule add "0 3 * * *" -- bd create "Update the dependencies"'
@@ -55,7 +54,7 @@ def add_schedule(
             f"there is a schedule {name!r} already",
             hint=f"Give another --name, or remove it first: fleet schedule remove {name}",
         )
-    _wake(fleet)
+    doorbell.ring(fleet.home.path)
     return schedule
 
 
@@ -63,7 +62,7 @@ def remove_schedule(fleet: Control, name: str) -> None:
     """Forget a schedule. The tasks that it created stay."""
     if not fleet.queue.schedules.remove(name):
         raise _unknown(name)
-    _wake(fleet)
+    doorbell.ring(fleet.home.path)
 
 
 def run_schedule(fleet: Control, name: str) -> None:
@@ -106,7 +105,3 @@ def _create_args(words: Sequence[str]) -> tuple[str, ...]:
 
 def _unknown(name: str) -> NotFound:
     return NotFound(f"there is no schedule {name!r}", hint="See them: fleet schedule list")
-
-
-def _wake(fleet: Control) -> None:
-    Doorbell(fleet.home.path / BELL).ring()

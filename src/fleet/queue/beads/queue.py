@@ -20,10 +20,10 @@ from fleet.queue.beads.claim_tasks import Claims, queue_order, with_entry
 from fleet.queue.beads.lease_ledger import Ledger, LedgerEntry
 from fleet.queue.beads.settle_tasks import Settlements
 from fleet.queue.beads.write_lock import WriteLock
-from fleet.queue.doorbell import Doorbell, deadline
+from fleet.queue.doorbell import BELL, Doorbell, deadline
 from fleet.queue.protocol import Clock, Draft, Filter, LeaseLost, new_request
 from fleet.queue.schedules import ScheduleTable
-from fleet.queue.sql.sqlite import BELL, utc_now
+from fleet.queue.sql.sqlite import utc_now
 from fleet.schemas import (
     BLOCKING,
     STATUSES,

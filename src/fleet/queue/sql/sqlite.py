@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import apsw
 
 from fleet.errors import FleetError, QueueBusy, QueueError, QueueUnavailable, WrongQueue
-from fleet.queue.doorbell import Doorbell, deadline
+from fleet.queue.doorbell import BELL, Doorbell, deadline
 from fleet.queue.identity import EMBEDDED, KEY, WAY_OUT, Identity, new_id
 from fleet.queue.protocol import Clock
 from fleet.queue.sql.database import SqlRow
@@ -30,7 +30,6 @@ from fleet.queue.sqlite_files import (
 T = TypeVar("T")
 
 FILE = "queue.db"
-BELL = "queue.bell"
 BUSY_TIMEOUT = timedelta(seconds=5)
 
 #: A missed ring costs at most this long: the bell wakes one listener, the file tells the rest.
