@@ -46,12 +46,6 @@ class EndedRun(Struct, frozen=True, kw_only=True):
         return self.ending is not None and bears_out(self.ending.settlement)
 
     @property
-    def closed_as(self) -> Literal["checked", "plausible"]:
-        """What the run of a closed task had shown."""
-        verdict = self.receipt.verdict
-        return "checked" if verdict is not None and verdict.checked else "plausible"
-
-    @property
     def failed_attempt(self) -> bool:
         """The run counted as an attempt and left the task open."""
         return self.ending is not None and self.ending.counts and not self.closed
@@ -191,8 +185,8 @@ def spent_together(name: str, runs: Sequence[EndedRun]) -> Spent:
         estimated_usd=sum(receipt.spend.estimated_usd for receipt in receipts),
         estimated=sum(r.cost_usd is None and r.estimated_usd is not None for r in receipts),
         unpriced=sum(receipt.spend.unpriced for receipt in receipts),
-        checked=sum(run.closed and run.closed_as == "checked" for run in runs),
-        plausible=sum(run.closed and run.closed_as == "plausible" for run in runs),
+        checked=sum(run.closed and run.receipt.closed_as == "checked" for run in runs),
+        plausible=sum(run.closed and run.receipt.closed_as == "plausible" for run in runs),
         wasted_runs=len(wasted),
         wasted_tokens=sum(receipt.usage.total for receipt in wasted),
         wasted_usd=sum(receipt.spend.usd for receipt in wasted),
@@ -222,7 +216,8 @@ def _record(coder: str, model: str, group: list[EndedRun], last: Mapping[str, in
     receipts = [run.receipt for run in group]
     outcomes = [receipt.outcome for receipt in receipts]
     tasks = len({receipt.task_id for receipt in receipts})
-    closed = {run.receipt.task_id: run.closed_as for run in group if run.closed}  # the last counts
+    # Of several runs that closed a task the last one counts.
+    closed = {run.receipt.task_id: run.receipt.closed_as for run in group if run.closed}
     checked = sum(state == "checked" for state in closed.values())
     plausible = len(closed) - checked
     spend = sum((receipt.spend for receipt in receipts), Spend())

@@ -181,6 +181,11 @@ class Verdict(Struct, frozen=True, kw_only=True):
             return "unverified"
         return "checked" if self.checked else "plausible"
 
+    @property
+    def broken(self) -> tuple[Finding, ...]:
+        """The rules that the run broke, scope first."""
+        return (*self.trespasses, *self.findings)
+
 
 class Receipt(Struct, frozen=True, kw_only=True):
     """One run as fleet saw it."""
@@ -248,6 +253,11 @@ class Receipt(Struct, frozen=True, kw_only=True):
     def checks_passed(self) -> bool:
         """There were verify commands, and all of them passed."""
         return bool(self.checks) and all(check.passed for check in self.checks)
+
+    @property
+    def closed_as(self) -> Literal["checked", "plausible"]:
+        """What a run that closed its task had shown."""
+        return "checked" if self.verdict is not None and self.verdict.checked else "plausible"
 
     @property
     def cost(self) -> float | None:

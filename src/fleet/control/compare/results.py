@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from statistics import median
 from types import MappingProxyType
-from typing import Literal
 
 from msgspec import Struct, structs
 
@@ -147,7 +146,7 @@ def _standing(facts: EntryFacts) -> tuple[EntryStanding, str]:
         return "gone", "the task was deleted"
     match task.status:
         case "closed" if ending is not None and isinstance(ending.settlement, Closed):
-            return _closed_as(last), ""
+            return last.closed_as if last is not None else "plausible", ""
         case "closed" if ending is not None and isinstance(ending.outcome, Stopped):
             return "stopped", why
         case "closed":
@@ -160,12 +159,6 @@ def _standing(facts: EntryFacts) -> tuple[EntryStanding, str]:
             return _blocked(task, ending, last)
         case _:
             return ("again", why) if facts.runs else ("waiting", why)
-
-
-def _closed_as(last: Receipt | None) -> Literal["checked", "plausible"]:
-    """What the run that closed the task had shown."""
-    verdict = last.verdict if last is not None else None
-    return "checked" if verdict is not None and verdict.checked else "plausible"
 
 
 def _progress_note(facts: EntryFacts) -> str:

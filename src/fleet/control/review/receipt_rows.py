@@ -70,7 +70,7 @@ def receipt_rows(receipt: Receipt) -> Iterator[ReceiptRow]:
     if receipt.claim is not None:
         yield ReceiptRow("claim", one_line(receipt.claim))
     if receipt.verdict is not None:
-        for finding in (*receipt.verdict.trespasses, *receipt.verdict.findings):
+        for finding in receipt.verdict.broken:
             head, *rest = finding.what.splitlines() or [""]
             yield ReceiptRow("broke", f"{finding.rule}: {one_line(head)}")
             yield from (ReceiptRow("", one_line(line)) for line in rest)

@@ -112,7 +112,7 @@ def _entry(fleet: Control, entry: Entry) -> ComparedEntry:
         done=entry.result.standing in DONE,
         claim=(receipt.claim or "")[:_LONGEST_CLAIM] if receipt is not None else "",
         checks=receipt.checks if receipt is not None else (),
-        findings=(*verdict.trespasses, *verdict.findings) if verdict is not None else (),
+        findings=verdict.broken if verdict is not None else (),
     )
 
 

@@ -29,7 +29,7 @@ from fleet.runs import receipt_json
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.questions import questions_file
 from fleet.runs.run_directory import Run, all_runs, began_at
-from fleet.schemas import BLOCKING, Finding, Receipt, Task, named
+from fleet.schemas import BLOCKING, Receipt, Task, named
 
 #: Bytes of each text of an agent's that are shown; its end counts, where the latest stands.
 _LONGEST_TEXT = 256 << 10
@@ -53,7 +53,7 @@ def read_whole_task(fleet: Control, word: str, now: datetime) -> WholeTask:
         settings=tuple(settings_shown(details)),
         budget=details.budget,
         receipt=receipt,
-        findings=_findings(receipt),
+        findings=receipt.verdict.broken if receipt and receipt.verdict else (),
         runs=tuple(run_summary(run) for run in all_runs(fleet.home.task(task.id))[-_MOST_RUNS:]),
         texts=_texts(fleet.home.task(task.id)),
         questions=tuple(_questions(fleet.home.task(task.id))),
@@ -170,12 +170,6 @@ def _last_receipt(fleet: Control, task: Task) -> Receipt | None:
         return receipt_of(fleet, task.id)
     except (Missing, FleetError):
         return None
-
-
-def _findings(receipt: Receipt | None) -> tuple[Finding, ...]:
-    if receipt is None or receipt.verdict is None:
-        return ()
-    return (*receipt.verdict.trespasses, *receipt.verdict.findings)
 
 
 def _texts(task_dir: Path) -> TaskTexts:
