@@ -12,7 +12,7 @@ from datetime import datetime
 from fleet.cli.print_lines import AFTER_TIME, print_line
 from fleet.cli.terminal_text import one_line
 from fleet.control import Control
-from fleet.control.supervise.side_process import SideKind, settings_stamp, sole_process
+from fleet.control.supervise.side_process import SideKind, sole_process
 
 
 def run_beside(
@@ -25,7 +25,7 @@ def run_beside(
     """Have `work(stop, say)` done, which ends with an exit code of its own accord, or once `stop`
     says so; returns the exit code.
     """
-    stamp, stopped = settings_stamp(fleet), list[int]()
+    stamp, stopped = fleet.settings_stamp(), list[int]()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _: stopped.append(number))
     # The supervisor starts this process with SIGTERM blocked.
@@ -37,7 +37,7 @@ def run_beside(
                 print_line(f"{datetime.now().astimezone():%H:%M:%S}  {one_line(text)}", AFTER_TIME)
 
     with sole_process(fleet.home, kind):
-        code = work(lambda: bool(stopped) or settings_stamp(fleet) != stamp, say)
+        code = work(lambda: bool(stopped) or fleet.settings_stamp() != stamp, say)
     if code is None and not stopped:  # other settings: begin anew with them
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
     return code or 0

@@ -5,9 +5,7 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from fleet.control import Control
 from fleet.files.file_lock import locked
-from fleet.files.safe_read import stamp_of
 from fleet.home import Home
 from fleet.processes.supervisor_lock import AlreadyRunning
 
@@ -49,8 +47,3 @@ def is_running(home: Home, kind: SideKind) -> bool:
     """Whether a process of this kind is running for the home."""
     with locked(home.path / kind.lock) as lock:
         return lock is None
-
-
-def settings_stamp(fleet: Control) -> tuple[int, int, int]:
-    """Changes when the settings do."""
-    return stamp_of(fleet.home.config)

@@ -49,7 +49,7 @@ def write_state(home: Home, state: ExportState) -> None:
 
 def export_status(fleet: Control) -> ExportStatus:
     """Whether an exporter runs, and what waits to be sent."""
-    ended = [each.traced.ending.at for each in UnsentRuns(fleet.home).new()]
+    ended = [traced.ending.at for _, traced in UnsentRuns(fleet.home).new()]
     return ExportStatus(
         on=fleet.config.otel.is_on,
         running=is_running(fleet.home, EXPORTER),

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from fleet.control.traces.export_state import ExportState, write_state
-from fleet.control.traces.span_table import SpanRow, spans_of
-from fleet.control.traces.unsent_runs import UnsentRun, UnsentRuns, mark_exported
+from fleet.control.traces.span_table import SpanRow, TracedRun, spans_of
+from fleet.control.traces.unsent_runs import UnsentRuns, mark_exported
 from fleet.home import Home
+from fleet.runs.run_directory import Run
 
 #: Seconds between two looks, at least this many times the length of a look; and seconds between two
 #: questions whether to end.
@@ -30,7 +31,7 @@ class TraceExporter:
     ) -> None:
         self._home, self._send, self._say = home, send, say
         self._unsent = UnsentRuns(home)
-        self._waiting: list[UnsentRun] = []
+        self._waiting = list[tuple[Run, TracedRun]]()
         self._batch, self._pause, self._look_again = _MOST, 0.0, _LOOK
         self._state = ExportState()
 
@@ -60,7 +61,7 @@ class TraceExporter:
     def send_batch(self, now: datetime) -> bool:
         """Send some of what waits. False: the receiver did not take it."""
         batch, rest = self._waiting[: self._batch], self._waiting[self._batch :]
-        problem = self._send([span for each in batch for span in spans_of(each.traced)])
+        problem = self._send([span for _, traced in batch for span in spans_of(traced)])
         if problem:
             # The next attempt is one run, and another one: no run keeps the others from going.
             self._waiting = [*rest, *batch] if len(batch) == 1 else self._waiting
@@ -73,8 +74,8 @@ class TraceExporter:
                 ExportState(sent_at=self._state.sent_at, problem=problem, problem_since=since)
             )
             return False
-        for each in batch:
-            mark_exported(each.place, now)
+        for run, _ in batch:
+            mark_exported(run, now)
         self._waiting, self._batch, self._pause = rest, min(_MOST, self._batch * 2), 0.0
         self._say(f"sent {len(batch)} run{'s' if len(batch) > 1 else ''}, {len(rest)} wait")
         self._note(ExportState(sent_at=now))

@@ -4,8 +4,6 @@ import os
 from collections.abc import Iterator
 from datetime import datetime
 
-from msgspec import Struct
-
 from fleet.control.traces.span_table import TracedRun
 from fleet.control.watch.settled_runs import SettledRuns
 from fleet.files.atomic_write import write_atomically
@@ -17,15 +15,6 @@ from fleet.runs.run_id import RunId
 EXPORTED = "exported"
 
 
-class UnsentRun(Struct, frozen=True, kw_only=True):
-    """A run whose spans were not sent: the directory, which is marked after sending, and the spans'
-    content.
-    """
-
-    place: Run
-    traced: TracedRun
-
-
 class UnsentRuns:
     """The unsent runs of one home, each found once. Runs that began while [otel] was
     off do not count.
@@ -34,15 +23,14 @@ class UnsentRuns:
     def __init__(self, home: Home) -> None:
         self._settled = SettledRuns(home, passes_over=is_exported)
 
-    def new(self) -> Iterator[UnsentRun]:
-        """The unsent runs that ended since the last call."""
+    def new(self) -> Iterator[tuple[Run, TracedRun]]:
+        """The unsent runs that ended since the last call, each with what its spans say."""
         for run, receipt, ending in self._settled.new():
             spec = run.known_spec()
             named = RunId.parse(spec.id) if spec is not None else None
             # A record that an agent changed puts no span into the trace of another task.
             if spec and spec.trace and named and named.task == run.task_id:
-                traced = TracedRun(id=named, trace=spec.trace, receipt=receipt, ending=ending)
-                yield UnsentRun(place=run, traced=traced)
+                yield run, TracedRun(id=named, trace=spec.trace, receipt=receipt, ending=ending)
 
 
 def is_exported(run: Run) -> bool:
