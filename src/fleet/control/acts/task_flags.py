@@ -10,7 +10,6 @@ import msgspec
 from fleet.control import Control
 from fleet.control.task_directory import branch_at, checked_directory
 from fleet.errors import BadInput
-from fleet.home import owner_file
 from fleet.schemas import Budget, Limits, LimitWishes, Settings
 from fleet.schemas.budget import read_budget
 from fleet.schemas.hosts.host_needs import check_label
@@ -78,7 +77,6 @@ def settings_from(fleet: Control, given: FlagValues) -> Settings:
         context=_one_of(last, "load", CONTEXTS),
         needs=_needs(given),
         host=check_label(last["host"]) if "host" in last else None,
-        made_on=owner_file.read_or_make(fleet.home) if fleet.config.shares_queue else None,
         limits=_limits(last),
         budget=budget_from(last["budget"]) if "budget" in last else None,
     )

@@ -29,7 +29,7 @@ class HostNow(Struct, frozen=True, kw_only=True):
 
 def shared_queue(fleet: Control) -> SqlQueue:
     """The queue, if hosts can share a queue of this kind. Raises Refused."""
-    if not fleet.config.shares_queue:
+    if not fleet.is_shared:
         raise Refused(
             f"the queue of this home is {fleet.config.queue}, which one machine works on",
             hint="Many machines share a PostgreSQL queue: fleet init --queue postgresql://…",

@@ -19,9 +19,7 @@ _TRUST = "fleet trust"
 
 
 def no_host_fits(fleet: Control, task: Task) -> str:
-    """Why the task waits for a host; empty: one that is up fits, or the queue has one host."""
-    if not fleet.config.shares_queue:
-        return ""
+    """Why a task of a queue that hosts share waits for a host; empty: one that is up fits."""
     queue = fleet.tracker
     now = queue.db.now()
     known = host_table.hosts(queue)

@@ -13,7 +13,7 @@ def other_hosts_go_on() -> tuple[str, ...]:
     """
     try:
         fleet = control.opened()
-        return lines_of(hosts_now(fleet)) if fleet.config.shares_queue else ()
+        return lines_of(hosts_now(fleet)) if fleet.is_shared else ()
     except (FleetError, OSError):
         return ()
 

@@ -20,7 +20,7 @@ def tell_reset(
 ) -> None:
     """Have hosts with the same keys, and all hosts with these coders, give them work again."""
     host = owner_file.read(fleet.home)
-    if not fleet.config.shares_queue or not host:
+    if not fleet.is_shared or not host:
         return
     tell = partial(host_news, host=host, by=owner_file.host_name(fleet.config))
     subjects = [circuit_of_name(name) for name in circuits]

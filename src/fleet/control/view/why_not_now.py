@@ -150,7 +150,7 @@ def _own_reason(fleet: Control, task: Task, at: Conditions, coder: str, cwd: str
             reason=f"it is assigned to {task.assignee}",
             way_on=_line(f"fleet bd unclaim {task.id}"),
         )
-    if not fleet.config.shares_queue and not Path(cwd).is_dir():
+    if not fleet.is_shared and not Path(cwd).is_dir():
         way = _line(f"fleet bd update {task.id} --cwd DIR")
         return Waiting(reason="its directory is gone", way_on=way, person=True)
     return None
@@ -176,7 +176,7 @@ def _put_off(fleet: Control, task: Task, at: Conditions) -> Waiting | None:
 
 
 def _no_host(fleet: Control, task: Task) -> Waiting | None:
-    if not fleet.config.shares_queue:
+    if not fleet.is_shared:
         return None
     from fleet.control.hosts.no_host_fits import no_host_fits
 

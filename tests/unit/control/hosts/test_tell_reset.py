@@ -18,7 +18,7 @@ def test_a_host_is_named_as_people_call_it(home, monkeypatch):
     monkeypatch.setattr(tell_reset, "share_news", lambda _, news: told.extend(news))
     for name in ("auto", "attic"):
         config = Config(queue="postgresql://db/queue", host_name=name)
-        fleet = SimpleNamespace(home=home, config=config, tracker=None)
+        fleet = SimpleNamespace(home=home, config=config, is_shared=True, tracker=None)
         tell_reset.tell_reset(fleet, circuits=["claude"])
     named = [msgspec.json.decode(news.value)["by"] for news in told]
     assert named == ["den-haag", "attic"]
