@@ -69,6 +69,8 @@ class BudgetMeter:
         statuses = self.announce_near()
         over: list[tuple[Assignment, LimitExceeded]] = []
         for assignment, run in assignments.runs():
+            if not statuses and not run.policy.budget:  # most homes have no budget
+                continue
             _, day, before = self._runs_seen[run.task_id]
             own = budgets.of_task(run.task_id, run.policy.budget, before + run.spend)
             if own is not None:

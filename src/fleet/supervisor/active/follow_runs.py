@@ -177,7 +177,7 @@ class RunFollower:
                 run.run.check_directories()
                 if messages.stamp(run.run.task_dir) != run.memory.messages_stamp:
                     self.spools.post(run.run)
-                note_messages(run, self._state.log, self._state.now())
+                    note_messages(run, self._state.log, self._state.now())
                 self._state.keep_words(assignment)
                 progress = _progress(run, assignment.doing)
                 if progress != run.memory.published:

@@ -18,7 +18,7 @@ _RECORD = JsonRecord(dict[str, int])
 
 
 def note_messages(run: ActiveRun, log: Log, now: datetime) -> None:
-    """Note what is new. Costs one stat of a directory while nothing is."""
+    """Note what is new."""
     stamp = messages.stamp(run.run.task_dir)
     if stamp and run.memory.messages_stamp != stamp:
         _note(run, log, now)
