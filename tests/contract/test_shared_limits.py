@@ -16,7 +16,7 @@ from fleet.queue.sql.postgres import open_postgres
 from fleet.schemas import Account, RateLimit
 from fleet.schemas.hosts.lease_terms import ALONE
 from fleet.supervisor.hosts.heartbeat import Heartbeat
-from fleet.supervisor.hosts.share_limits import hear_limits, share_limits, tell_circuit
+from fleet.supervisor.hosts.share_limits import hear_limits, tell_circuit, tell_limit
 from fleet.supervisor.state import SupervisorState
 from tests.builders import NOW, a_task
 from tests.contract.bd_answers import Clock
@@ -55,7 +55,6 @@ def host(tmp_path):
             ),
         )  # fmt: skip
         state.said = said
-        share_limits(state, state.heartbeat)
         return state
 
     return make
@@ -82,7 +81,7 @@ def test_a_limit_that_one_host_met_holds_the_others_with_the_same_key(queue, hos
     one = host("one", account="work", key="sk-1")
     same = host("same", account="other-name", key="sk-1")
     another = host("another", account="work", key="sk-2")
-    one.accounts.on_limit("work", LimitRefused(FIVE_HOURS, running=3, model="sonnet"))
+    tell_limit(one, "work", LimitRefused(FIVE_HOURS, running=3, model="sonnet"))
     beat(queue, one, same, another)
     assert isinstance(found := seat(same), Wait)
     assert found.until >= NOW + timedelta(hours=2)
@@ -95,11 +94,11 @@ def test_a_host_that_starts_later_knows_what_still_holds_and_nothing_else(queue,
     """A refusal of yesterday says nothing; a week that is full until tomorrow does."""
     one = host("one", account="work", key="sk-1")
     over = RateLimit(kind="weekly", status="rejected", resets_at=NOW - timedelta(hours=1))
-    one.accounts.on_limit("work", LimitRefused(over, running=1))
-    one.accounts.on_limit("work", LoginRefused("no credit"))
+    tell_limit(one, "work", LimitRefused(over, running=1))
+    tell_limit(one, "work", LoginRefused("no credit"))
     beat(queue, one)
     queue.db.rows("UPDATE shared_states SET updated_at = updated_at - 3600000000")
-    one.accounts.on_limit("work", LimitSeen(FIVE_HOURS, running=1))
+    tell_limit(one, "work", LimitSeen(FIVE_HOURS, running=1))
     beat(queue, one)
     late = host("late", account="work", key="sk-1")
     beat(queue, late)
@@ -110,7 +109,7 @@ def test_a_host_that_starts_later_knows_what_still_holds_and_nothing_else(queue,
 def test_a_login_is_of_one_machine(queue, host):
     """Its limits may be those of another person: nothing is told."""
     one = host("one", account="work", key="sk-1")
-    one.accounts.on_limit("claude", LimitRefused(FIVE_HOURS, running=1))
+    tell_limit(one, "claude", LimitRefused(FIVE_HOURS, running=1))
     assert not one.heartbeat.exchange.news
 
 

@@ -7,7 +7,7 @@ the receipts.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -83,8 +83,6 @@ class DayLedger:
         self._home = home
         self._keeps = keeps
         self._days: dict[str, Day] = {}
-        #: Called with the day and the line of each run that ended here.
-        self.on_record: Callable[[str, SpendEntry], None] = lambda _day, _entry: None
 
     def day(self, name: str) -> Day:
         """One day, from memory, from the day's file, or from the receipts."""
@@ -100,13 +98,13 @@ class DayLedger:
             self._days[name] = Day(entries)
         return self._days[name]
 
-    def record(self, receipt: Receipt, began: datetime) -> None:
+    def record(self, receipt: Receipt, began: datetime) -> tuple[str, SpendEntry]:
         """Write what a run spent that ended, on the day on which the run began: by the receipt, or
-        else by `began`. Raises OSError.
+        else by `began`. Returns the day and what was written. Raises OSError.
         """
         entry, day = _entry_of(receipt), day_of(receipt.started_at or began)
         self._add(day, entry)
-        self.on_record(day, entry)
+        return day, entry
 
     def add_elsewhere(self, name: str, entry: SpendEntry) -> None:
         """Count what a run on another host spent; the host's home has the line."""

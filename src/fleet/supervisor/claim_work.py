@@ -1,26 +1,21 @@
-"""Asks the queue for as many tasks as there are free slots, when there may be some, and wakes tasks
-that were put off and can run now: a budget was raised, an account was added or opened, a chain was
-set, the clock was set, or a run ended.
-"""
+"""Asks the queue for as many tasks as there are free slots, when there may be some."""
 
 import heapq
 import time
-from collections.abc import Callable
 from datetime import datetime
-from functools import partial
 
 from fleet import coders
-from fleet.accounts.candidates import Place, place_of
-from fleet.accounts.choose_account import Go, Wait
+from fleet.accounts.candidates import place_of
+from fleet.accounts.choose_account import Wait
 from fleet.coders.trusted_files import Untrusted
-from fleet.errors import FleetError, NotFound, Refused
+from fleet.errors import FleetError
 from fleet.home.status_file import paused
 from fleet.home.trusted_commands import untrusted
-from fleet.queue.protocol import Filter, Queue
-from fleet.runs.outcome_history import was_put_off
+from fleet.queue.protocol import Queue
 from fleet.schemas import Lease, Offer, Task
 from fleet.supervisor.machine.disk_reserve import room
 from fleet.supervisor.queue_io.keep_leases import awake
+from fleet.supervisor.queue_io.wake_tasks import waiting_tasks
 from fleet.supervisor.state import SupervisorState
 
 #: A task may become ready without an event: the queue is asked again this often anyway. Each
@@ -29,8 +24,6 @@ from fleet.supervisor.state import SupervisorState
 _ASK_AGAIN, _ASK_BEADS_AGAIN = 5.0, 60.0
 #: How long a host with few free slots lets other hosts ask first.
 _GIVE_WAY = 0.05
-#: How many waiting tasks are looked at when an account has room: the most urgent come first.
-_LOOK_AT = 100
 
 
 class Claimer:
@@ -158,7 +151,7 @@ class Claimer:
             self._worked_at = time.monotonic()
             self.want()
         elif self._is_quiet() and heartbeat.may_claim and not heartbeat.misses_code:
-            self._waiting_tasks(self._note_idle)
+            waiting_tasks(self._state, self._note_idle)
 
     def _is_quiet(self) -> bool:
         """The supervisor is to end when idle, and has nothing in hand."""
@@ -178,71 +171,6 @@ class Claimer:
                 self._state.log.say("idle", text)
             self._idle_text = text
 
-    # Tasks that were put off.
-
-    def wake_next(self) -> None:
-        """A run ended on an account at `max_concurrent`: wake the first task that could use the
-        account.
-        """
-        state = self._state
-
-        def first(tasks: list[Task]) -> None:
-            could = (task for task in tasks[:_LOOK_AT] if _has_account_again(state, task))
-            task = next(could, None)
-            if task is None:
-                state.accounts.full_accounts.clear()
-            else:
-                wake(state, [task], lambda _: self.want())
-
-        self._waiting_tasks(first)
-
-    def wake_all(self) -> None:
-        """Wake all tasks that were put off and have a budget or an account again. A task too many
-        does no harm: its start asks for the same room again.
-        """
-        state = self._state
-
-        def each(tasks: list[Task]) -> None:
-            paid = [task for task in tasks if state.meter.has_budget_again(task)]
-            left = [task for task in tasks if task not in paid]
-            seated = [task for task in left if _has_account_again(state, task)]
-            for woken, what in ((paid, "budget"), (seated, "account")):
-                if woken:
-                    wake(state, woken, partial(self._woken, what))
-
-        self._waiting_tasks(each)
-
-    def _waiting_tasks(self, then: Callable[[list[Task]], None]) -> None:
-        """Open tasks that wait for a moment to come, picked out beside the loop: a queue may hold
-        many others.
-        """
-        want = Filter(statuses=("open",))
-        self._state.queue.call(lambda queue: [t for t in queue.find(want) if t.not_before], then)
-
-    def _woken(self, what: str, count: int) -> None:
-        some, wait = ("1 task", "waits") if count == 1 else (f"{count} tasks", "wait")
-        put_off = f"{'was' if count == 1 else 'were'} put off"
-        words = f"waited for a budget {wait} no more" if what == "budget" else f"{put_off} can run"
-        self._state.log.say(f"{what}_room", f"{some} that {words}")
-        self.want()
-
-
-def wake(state: SupervisorState, tasks: list[Task], then: Callable[[int], None]) -> None:
-    """Clear `not_before` of tasks; the answer is of how many."""
-
-    def woken(queue: Queue) -> int:
-        return sum(_reopened(queue, task, state.queue.owner) for task in tasks)
-
-    state.queue.call(woken, then)
-
-
-def _reopened(queue: Queue, task: Task, owner: str) -> bool:
-    try:
-        queue.reopen_task(task, by=owner)
-    except (NotFound, Refused):
-        return False  # the task was claimed meanwhile, or is gone
-    return True
-
 
 def _waits_for_person(state: SupervisorState, task: Task) -> str:
     """What keeps the task from running, if only a person can change that; empty otherwise."""
@@ -250,10 +178,8 @@ def _waits_for_person(state: SupervisorState, task: Task) -> str:
         return "a verify command from elsewhere is not trusted: fleet trust"
     if state.meter.waits_for_budget(task):
         return "a budget is spent"
-    place = _place(state, task)
-    if place is None:
-        return ""
     try:
+        place = place_of(state.home, state.config, task, coder=state.coder)
         coders.find(place.coder, state.home.path)
     except Untrusted as error:
         return error.message
@@ -261,20 +187,3 @@ def _waits_for_person(state: SupervisorState, task: Task) -> str:
         return ""
     found = state.accounts.would_choose(state.config, place, task.id, state.now())
     return found.why if isinstance(found, Wait) and found.person else ""
-
-
-def _has_account_again(state: SupervisorState, task: Task) -> bool:
-    """The task was put off for want of an account, and an account has room now."""
-    if not was_put_off(state.home.task(task.id), task.not_before) or untrusted(state.home, task):
-        return False
-    place = _place(state, task)
-    if place is None or state.meter.spent(place.cwd) is not None:
-        return False
-    return isinstance(state.accounts.would_choose(state.config, place, task.id, state.now()), Go)
-
-
-def _place(state: SupervisorState, task: Task) -> Place | None:
-    try:
-        return place_of(state.home, state.config, task, coder=state.coder)
-    except FleetError:
-        return None

@@ -43,16 +43,14 @@ from fleet.settlement.run_record import ExitedRun
 from fleet.settlement.tampering import seal_inspection, tampering
 from fleet.supervisor.active.message_receipts import note_messages, note_undelivered
 from fleet.supervisor.assignments import ActiveRun, Assignment, Finishing, Inspecting, Sending
-from fleet.supervisor.hosts.share_limits import tell_circuit
+from fleet.supervisor.hosts.share_limits import tell_circuit, tell_limit
+from fleet.supervisor.hosts.share_spending import tell_spending
 from fleet.supervisor.machine.resource_backoff import SHORT
 from fleet.supervisor.queue_io.plan_epics import close_epics, mark_end
 from fleet.supervisor.queue_io.queue_thread import DueSettlement
 from fleet.supervisor.queue_io.reopen_tasks import go_on_if_answered, undo_close
-from fleet.supervisor.state import (
-    AccountFreed,
-    SupervisorState,
-    TaskSettled,
-)
+from fleet.supervisor.queue_io.wake_tasks import wake_next
+from fleet.supervisor.state import SupervisorState, TaskSettled
 
 
 def settle(
@@ -70,7 +68,7 @@ def settle(
     state.assignments.remove(assignment)
     lease, taken = counted(assignment, ended), [decision]
 
-    def write() -> Settlement | None:
+    def write() -> Settlement:
         taken[0] = evidence() or decision
         mark_end(state.home, lease.task)
         return taken[0].settlement
@@ -78,8 +76,7 @@ def settle(
     def answered(lost: LeaseLost | None) -> None:
         _answered(state, lease, taken[0], task_dir, lost)
 
-    due = DueSettlement(lease, decision.settlement, write)
-    state.queue.call(due, answered, owed=True)
+    state.queue.call(DueSettlement(lease, write), answered, owed=True)
 
 
 def counted(assignment: Assignment, ended: tuple[int, Ending] | None) -> Lease:
@@ -223,7 +220,7 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
         fence=assignment.lease.fence, jitter=jitter, elsewhere=elsewhere,
         attempts=assignment.lease.task.attempts if state.heartbeat.is_shared else None,
     )  # fmt: skip
-    state.meter.ledger.record(end.receipt, began_at(run.run) or now)
+    tell_spending(state, *state.meter.ledger.record(end.receipt, began_at(run.run) or now))
     state.meter.announce_near()
     ending = _blame(state, run, end.ending, now, missing=ended.program_missing)
     end = structs.replace(end, ending=ending)
@@ -296,10 +293,11 @@ def _settle_run(
     evidence: Callable[[], Decision | None] = lambda: None,
 ) -> None:
     now = state.now()
-    if state.accounts.run_ended(run, ending, seconds, now):
-        state.events.append(AccountFreed())
+    tell_limit(state, run.account, state.accounts.run_ended(run, ending, seconds, now))
     note_end(run, ending, now)
     send_and_settle(state, assignment, ending, run.run, evidence)
+    if run.account in state.accounts.full_accounts:
+        wake_next(state)
     note_undelivered(run, state.log, now)
     report_trips(state.log, run)
 

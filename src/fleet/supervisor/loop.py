@@ -30,7 +30,7 @@ from fleet.supervisor.adopt_runs import look_again, next_look, stop_orphans
 from fleet.supervisor.assignments import lease_of
 from fleet.supervisor.claim_work import Claimer
 from fleet.supervisor.cleanup import Cleanup
-from fleet.supervisor.hosts.take_part import keep_part, make_heartbeat, take_part
+from fleet.supervisor.hosts.take_part import keep_part, make_heartbeat
 from fleet.supervisor.lander import Lander
 from fleet.supervisor.machine import disk_reserve
 from fleet.supervisor.machine.open_files import allow_files
@@ -41,10 +41,10 @@ from fleet.supervisor.queue_io.plan_epics import close_left_epics
 from fleet.supervisor.queue_io.queue_backups import QueueBackups
 from fleet.supervisor.queue_io.queue_thread import QueueThread
 from fleet.supervisor.queue_io.reopen_tasks import go_on_if_answered
+from fleet.supervisor.queue_io.wake_tasks import wake_all
 from fleet.supervisor.shutdown import PATIENCE, Shutdown
 from fleet.supervisor.start.start_run import RunStarter
 from fleet.supervisor.state import (
-    AccountFreed,
     Happening,
     LandingEnded,
     QueueChanged,
@@ -229,8 +229,6 @@ class Supervisor:
                 (self._blocked.add if asks else self._blocked.discard)(task_id)
                 if closed and not self.shutdown.stops:
                     self.cleanup.after_run(task_id, closed=True)
-            case AccountFreed():
-                self.claimer.wake_next()
 
     def is_over(self) -> bool:
         shutdown, thread = self.shutdown, self.queue
@@ -259,7 +257,7 @@ class Supervisor:
             self.claimer.claiming = False
             close_left_epics(self.state)
             self.queue.find(ANSWERED, self.go_on_with_answered)
-            self.claimer.wake_all()
+            wake_all(self.state)
 
         self.claimer.claiming = True  # nothing is claimed before it is known what this home holds
         self.starter.read_other_tasks()
@@ -303,7 +301,7 @@ class Supervisor:
             self.log.say("config", "another queue takes effect after: fleet restart")
         self.state.apply(structs.replace(fresh, queue=queue))
         self.claimer.want()
-        self.claimer.wake_all()
+        wake_all(self.state)
         self.log.say("config", "settings applied")
 
     def publish(self) -> None:
@@ -344,7 +342,7 @@ class Supervisor:
             self.selector.register(source, selectors.EVENT_READ, source.deliver)
         self.queue.on_change = partial(self.state.events.append, QueueChanged())
         self.queue.start()
-        take_part(self.state)
+        self.state.heartbeat.start()
 
     def _close(self) -> None:
         self.publish()

@@ -45,10 +45,6 @@ class TaskSettled(Struct, frozen=True):
     not_before: datetime | None = None
 
 
-class AccountFreed(Struct, frozen=True):
-    """A run ended on an account that was at `max_concurrent`."""
-
-
 class LandingEnded(Struct, frozen=True):
     """The lander has done with a task: the work has landed, went back, or waits for a person."""
 
@@ -57,7 +53,7 @@ class LandingEnded(Struct, frozen=True):
     asks: bool = False
 
 
-Happening = QueueChanged | TaskSettled | AccountFreed | LandingEnded
+Happening = QueueChanged | TaskSettled | LandingEnded
 
 
 class SupervisorState:

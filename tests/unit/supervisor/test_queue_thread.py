@@ -79,7 +79,11 @@ def a_thread(queue, said=()):
 
 
 def settle(thread, then, evidence=lambda: None):
-    thread.call(DueSettlement(LEASE, Closed(reason="done"), evidence), then, owed=True)
+    def settled():
+        evidence()
+        return Closed(reason="done")
+
+    thread.call(DueSettlement(LEASE, settled), then, owed=True)
 
 
 def claim(thread, then):

@@ -217,7 +217,7 @@ def test_a_task_waits_for_its_mirror_as_long_as_that_is_fetched(
     monkeypatch.setattr(start_run, "prepare", prepared)
     put_off = replace(a_lease("fleet-2").task, status="open", not_before=NOW)
     queue.named = lambda ids, then: then([put_off] if ids == ("fleet-2",) else [])
-    wake = lambda _, tasks, then: woken.extend(task.id for task in tasks)  # noqa: E731
+    wake = lambda _, tasks: woken.extend(task.id for task in tasks)  # noqa: E731
     monkeypatch.setattr(start_run, "wake", wake)
     for task_id in ("fleet-1", "fleet-2"):
         state.assignments.take(a_lease(task_id, metadata=settings))

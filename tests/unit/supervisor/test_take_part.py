@@ -13,7 +13,8 @@ from fleet.schemas import Spend
 from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.hosts.heartbeat import Heartbeat
 from fleet.supervisor.hosts.host_offer import machine_of
-from fleet.supervisor.hosts.take_part import keep_part, share_spending
+from fleet.supervisor.hosts.share_spending import tell_spending
+from fleet.supervisor.hosts.take_part import keep_part
 from fleet.supervisor.state import QueueChanged
 from tests.builders import NOW
 from tests.contract.test_hosts import TTL, a_host
@@ -24,7 +25,6 @@ DAY = "2026-01-01"
 class Ledger:
     def __init__(self):
         self.heard = []
-        self.on_record = None
 
     def add_elsewhere(self, day, entry):
         self.heard.append((day, entry))
@@ -69,10 +69,8 @@ def test_a_host_that_starts_nothing_tells_why(state):
 
 def test_what_runs_spend_is_told_and_heard(state):
     """Day budgets are for all hosts together."""
-    share_spending(state, state.heartbeat)
-    state.meter.ledger.on_record(
-        DAY, SpendEntry(task="t", run=3, project="/p", spend=Spend(tokens=5))
-    )
+    entry = SpendEntry(task="t", run=3, project="/p", spend=Spend(tokens=5))
+    tell_spending(state, DAY, entry)
     (told,) = state.heartbeat.exchange.spent
     assert (told.task_id, told.run, told.day, told.host) == ("t", 3, DAY, "home1")
     other = RunSpend(task_id="u", run=1, day=DAY, host="home2", spend=Spend(tokens=7))

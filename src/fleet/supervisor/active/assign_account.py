@@ -74,8 +74,6 @@ class AccountAssigner:
         self._turned_away: Counter[str] = Counter()
         #: Accounts that were at `max_concurrent` when a task was put off for them.
         self.full_accounts: set[str] = set()
-        #: Called with each event of an account that other hosts with the same key should know.
-        self.on_limit: Callable[[str, AccountEvent], None] = lambda _account, _event: None
         #: The trouble of each account that was last logged.
         self._logged: dict[str, str] = {}
 
@@ -231,15 +229,17 @@ class AccountAssigner:
         self.breaker.probe(blamed, task_id, now)
         self.accounts.apply({account: RunStarted(task_id, go.proving)}, now)
 
-    def follow(self, run: ActiveRun, config: Config, now: datetime) -> None:
-        """Record the limits and the first answer in a run's stream that are not recorded yet."""
-        account = run.account
+    def follow(self, run: ActiveRun, config: Config, now: datetime) -> list[LimitSeen]:
+        """Record the limits and the first answer in a run's stream that are not recorded yet;
+        returns the limits.
+        """
+        account, fresh = run.account, list[LimitSeen]()
         for kind, limit in run.totals.limits.items():
             if run.stream.limits_applied.get(kind) is not limit:
                 run.stream.limits_applied[kind] = limit
                 seen = LimitSeen(limit, self._running()[account])
                 self.accounts.apply({account: seen}, now, durable=False)
-                self.on_limit(account, seen)
+                fresh.append(seen)
         if not run.memory.answered and _has_answer(run):
             run.memory.answered = True
             known = config.accounts.get(account) or candidates.own_login(run.coder.name, config)
@@ -247,6 +247,7 @@ class AccountAssigner:
             # By the run's own coder: the account may have been given another since it began.
             ends = credentials.login_ends(known, type(run.coder), self._env, now)
             self.accounts.apply({account: ModelAnswered(run.task_id, slots, ends)}, now)
+        return fresh
 
     def wrong_login(self, run: ActiveRun, config: Config) -> Failed | None:
         """The outcome of a run whose agent uses another login than that of the run's account."""
@@ -261,15 +262,15 @@ class AccountAssigner:
             return None
         return Failed(reason="wrong_account", detail=f"account {run.account}: {what}")
 
-    def run_ended(self, run: ActiveRun, ending: Ending, seconds: float, now: datetime) -> bool:
-        """Record what the end of a run shows of the account. True: an account is full no more."""
-        account = run.account
+    def run_ended(
+        self, run: ActiveRun, ending: Ending, seconds: float, now: datetime
+    ) -> AccountEvent:
+        """Record what the end of a run shows of the account, and return that."""
         if seconds > 0:
             self._typical += (seconds - self._typical) / 8
         event = self._event(run, ending)
-        self.accounts.apply({account: event}, now)
-        self.on_limit(account, event)
-        return account in self.full_accounts
+        self.accounts.apply({run.account: event}, now)
+        return event
 
     def _event(self, run: ActiveRun, ending: Ending) -> AccountEvent:
         match ending.outcome:

@@ -35,6 +35,7 @@ from fleet.supervisor.assignments import (
     Unknown,
 )
 from fleet.supervisor.finish_run import finish, give_up, report_trips
+from fleet.supervisor.hosts.share_limits import tell_limit
 from fleet.supervisor.machine.resource_backoff import SHORT
 from fleet.supervisor.state import SupervisorState
 from fleet.supervisor.stop_runs import stop_assignment
@@ -257,7 +258,8 @@ class RunFollower:
 def _check_output(state: SupervisorState, assignment: Assignment, run: ActiveRun) -> None:
     """Act on what a run has just printed."""
     report_trips(state.log, run)
-    state.accounts.follow(run, state.config, state.now())
+    for limit in state.accounts.follow(run, state.config, state.now()):
+        tell_limit(state, run.account, limit)
     if isinstance(assignment.stage, Active):
         _check_context(state, assignment, run)
     if isinstance(assignment.stage, Active):

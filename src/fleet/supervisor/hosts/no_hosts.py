@@ -14,6 +14,9 @@ class NoHosts:
     is_draining = False
     misses_code = False
 
+    def start(self) -> None:
+        """No beat."""
+
     def now(self) -> datetime:
         return datetime.now(UTC)
 

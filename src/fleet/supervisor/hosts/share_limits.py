@@ -34,17 +34,13 @@ if TYPE_CHECKING:
     from fleet.supervisor.state import SupervisorState
 
 
-def share_limits(state: "SupervisorState", heartbeat: "Heartbeat") -> None:
-    """Have what is met on a key told to the other hosts that use the same key."""
-
-    def tell(account: str, event: AccountEvent) -> None:
-        news = key_news(event)
-        if news is None:
-            return
-        if mark := state.accounts.key_mark(state.config, account):
-            _tell(heartbeat, "account", mark, *news, at_once=not isinstance(event, LimitSeen))
-
-    state.accounts.on_limit = tell
+def tell_limit(state: "SupervisorState", account: str, event: AccountEvent) -> None:
+    """Tell the other hosts that use the same key what was met on it."""
+    heartbeat, news = state.heartbeat, key_news(event)
+    if isinstance(heartbeat, NoHosts) or news is None:
+        return
+    if mark := state.accounts.key_mark(state.config, account):
+        _tell(heartbeat, "account", mark, *news, at_once=not isinstance(event, LimitSeen))
 
 
 def tell_circuit(

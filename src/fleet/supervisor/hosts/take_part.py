@@ -11,18 +11,17 @@ from fleet.home import Home, owner_file
 from fleet.home.status_file import paused
 from fleet.queue import open_heartbeat
 from fleet.queue.sql.hosts.living_runs import LivingRun
-from fleet.queue.sql.hosts.shared_spending import RunSpend
 from fleet.runs import progress_json
 from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import Run
 from fleet.schemas import Host
 from fleet.schemas.account import read_chain
-from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.hosts.heartbeat import Heartbeat
 from fleet.supervisor.hosts.host_offer import host_of, labels_of, machine_of
 from fleet.supervisor.hosts.no_hosts import NoHosts
 from fleet.supervisor.hosts.reach import resting_coders
-from fleet.supervisor.hosts.share_limits import hear_limits, share_limits
+from fleet.supervisor.hosts.share_limits import hear_limits
+from fleet.supervisor.hosts.share_spending import hear_spending
 from fleet.supervisor.state import QueueChanged
 from fleet.travel.missing_tasks import missing_tasks
 
@@ -49,30 +48,6 @@ def _missing(home: Home, queue: "SqlQueue") -> tuple[str, ...]:
     return tuple(each.id for each in missing_tasks(home, queue))
 
 
-def take_part(state: "SupervisorState") -> None:
-    """Be one of the hosts of a shared queue."""
-    heartbeat = state.heartbeat
-    if isinstance(heartbeat, NoHosts):
-        return
-    share_spending(state, heartbeat)
-    share_limits(state, heartbeat)
-    heartbeat.start()
-
-
-def share_spending(state: "SupervisorState", heartbeat: Heartbeat) -> None:
-    """Have what each run spends told to the other hosts."""
-
-    def tell(day: str, entry: SpendEntry) -> None:
-        heartbeat.exchange.spent.append(
-            RunSpend(
-                task_id=entry.task, run=entry.run, day=day, host=heartbeat.host.id,
-                project=entry.project, account=entry.account, spend=entry.spend,
-            )
-        )  # fmt: skip
-
-    state.meter.ledger.on_record = tell
-
-
 def keep_part(state: "SupervisorState", *, ending: bool) -> None:
     """Take in what other hosts told, and have the next beat tell what changed here. Raises Refused:
     another supervisor has this host's id. Raises SchemaTooNew: a later fleet migrated the queue.
@@ -82,22 +57,12 @@ def keep_part(state: "SupervisorState", *, ending: bool) -> None:
         return
     if heartbeat.refused is not None:
         raise heartbeat.refused
-    _hear_spending(state, heartbeat)
+    hear_spending(state, heartbeat)
     hear_limits(state, heartbeat)
     if heartbeat.reach.is_due:
         _look_around(state, heartbeat)
         _tell_living(state, heartbeat)
     _update_offer(state, heartbeat, ending=ending)
-
-
-def _hear_spending(state: "SupervisorState", heartbeat: Heartbeat) -> None:
-    while heartbeat.exchange.spent_elsewhere:
-        spent = heartbeat.exchange.spent_elsewhere.popleft()
-        entry = SpendEntry(
-            task=spent.task_id, run=spent.run, project=spent.project, account=spent.account,
-            spend=spent.spend,
-        )  # fmt: skip
-        state.meter.ledger.add_elsewhere(spent.day, entry)
 
 
 def _update_offer(state: "SupervisorState", heartbeat: Heartbeat, *, ending: bool) -> None:

@@ -40,11 +40,11 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.25, 10.0
 
 
 class DueSettlement(Struct, eq=False):
-    """A lease to be ended, and the evidence that is written before, which may change how."""
+    """A lease to be ended."""
 
     lease: Lease
-    settlement: Settlement
-    evidence: Callable[[], Settlement | None]
+    #: Writes the evidence, in the queue's thread, and says how the lease ends. May raise OSError.
+    evidence: Callable[[], Settlement]
 
 
 class QueueCall(Struct, eq=False):
@@ -268,8 +268,7 @@ def _answers(queue: Queue, calls: list[QueueCall]) -> list[Any]:
     for number, call in enumerate(calls):
         assert isinstance(call.do, DueSettlement)
         try:
-            chosen = call.do.evidence() or call.do.settlement
-            ready.append((number, call.do.lease, chosen))
+            ready.append((number, call.do.lease, call.do.evidence()))
         except OSError as error:  # a full disk: this one is settled later
             answers[number] = _as_queue_error(error)
     pairs = [(lease, settlement) for _, lease, settlement in ready]

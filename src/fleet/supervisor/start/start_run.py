@@ -31,9 +31,9 @@ from fleet.settlement.settle_table import stopped
 from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.adopt_runs import adopt_run
 from fleet.supervisor.assignments import Active, Arriving, Assignment, Claimed, Preparing, Ready
-from fleet.supervisor.claim_work import wake
 from fleet.supervisor.finish_run import give_up, kill_all, send_and_settle, settle
 from fleet.supervisor.machine.resource_backoff import SHORT
+from fleet.supervisor.queue_io.wake_tasks import wake
 from fleet.supervisor.start.agent_bin import AgentPrograms
 from fleet.supervisor.start.awaited_mirrors import AwaitedMirrors
 from fleet.supervisor.start.launch import launch, make_ready, moved, placed
@@ -311,9 +311,7 @@ class RunStarter:
 
     def _wake(self, tasks: list[Task]) -> None:
         """The mirror is there that these tasks were put off for, or cannot be had."""
-        put_off = [task for task in tasks if task.status == "open" and task.not_before is not None]
-        if put_off:
-            wake(self._state, put_off, lambda _: None)
+        wake(self._state, [task for task in tasks if task.status == "open" and task.not_before])
 
     def _go_on(
         self, ready: Ready, prepared: Prepared, assignment: Assignment, task_dir: Path
