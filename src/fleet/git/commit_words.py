@@ -10,7 +10,7 @@ from typing import Self
 
 from msgspec import Struct
 
-from fleet.git.git_command import Git, GitFailed
+from fleet.git.git_command import GitFailed
 from fleet.git.repository import Repository
 from fleet.git.user_settings import marks_of_settings, settings_of
 
@@ -101,14 +101,6 @@ def _line(title: str, longest: int) -> str:
     words = "".join(letter if letter.isprintable() else " " for letter in title)
     line = " ".join(words.split())
     return f"{line[: max(0, longest - 1)]}…" if len(line) > longest else line
-
-
-def commit_tree(git: Git, tree: str, *parents: str, message: str, author: Author) -> str:
-    """Make a commit of a tree; returns the commit's id. Raises GitFailed."""
-    named = [word for each in parents for word in ("-p", each)]
-    ask = ("commit-tree", "--no-gpg-sign", *named, "-F", "-", tree)
-    answer = git.with_variables(author.variables).ask(*ask, feed=message.encode(errors="replace"))
-    return answer.decode().strip()
 
 
 def _clean(text: str) -> str:

@@ -97,12 +97,6 @@ class Git:
         other._env["GIT_OBJECT_DIRECTORY"] = objects
         return other
 
-    def with_variables(self, more: Mapping[str, str]) -> "Git":
-        """Return a git with more variables in its environment, which name a commit's author."""
-        other = Git(self.repo, self.until)
-        other._own, other._env = self._own, {**self._env, **more}
-        return other
-
     def with_settings(self, more: Mapping[str, str]) -> "Git":
         """Return a git with more settings: such as say how files are written, and run nothing."""
         other = Git(self.repo, self.until)

@@ -14,6 +14,8 @@ from pathlib import Path
 from msgspec import structs
 
 from fleet.git import repository, tree_snapshot
+from fleet.git.commit_object import write_commit
+from fleet.git.commit_words import FLEET
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.own import left_out
 from fleet.git.own.copied_objects import keep_objects
@@ -98,7 +100,7 @@ def _store_start(
 ) -> str:
     """Make the refs of a snapshot; returns the snapshot's commit."""
     keep_objects(git, tree.id, _held(git.repo, repo, until, key, head))
-    commit = _commit(git, tree.id, "", message)
+    commit = write_commit(git, tree.id, message=message, author=FLEET)
     refs = {ref_of(key): commit}
     if tree.left_out:
         feed = left_out.encode(tree.left_out)
@@ -212,7 +214,8 @@ def _compared(
     trouble = _not_held(tree)
     if before == tree.id:
         return structs.replace(found, trouble=trouble)
-    after = _commit(git, tree.id, found.base, f"fleet: what {_key_of(run)} left")
+    words = f"fleet: what {_key_of(run)} left"
+    after = write_commit(git, tree.id, found.base, message=words, author=FLEET)
     git.ask("update-ref", "--no-deref", f"{ref_of(_key_of(run))}{AFTER}", after)
     cut = not write_diff(git, before, tree.id, run.path / DIFF)
     if cut:
@@ -287,11 +290,6 @@ def _commits(git: Git, base: Base, head: str) -> tuple[str, ...]:
     range_of = [head, f"^{base.head}"] if base.head else [head]
     out = git.ask("rev-list", f"--max-count={MOST_COMMITS}", *range_of, "--")
     return tuple(out.decode().split())
-
-
-def _commit(git: Git, tree: str, parent: str, message: str) -> str:
-    parents = ("-p", parent) if parent else ()
-    return git.line("commit-tree", "--no-gpg-sign", *parents, "-m", message, tree)
 
 
 def _not_held(tree: TreeSnapshot) -> str:

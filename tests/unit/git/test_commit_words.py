@@ -5,11 +5,11 @@ import time
 import pytest
 
 from fleet.git import repository
+from fleet.git.commit_object import write_commit
 from fleet.git.commit_words import (
     FLEET,
     Author,
     author_in,
-    commit_tree,
     marked,
     merge_message_of,
     message_of,
@@ -40,8 +40,8 @@ def test_a_commit_bears_title_and_id_and_the_persons_name(repo, person):
     first = repo.commit(a="1\n")
     found = repository.find(str(repo.root))
     git = Git(found, time.monotonic() + 30)
-    made = commit_tree(
-        git, f"{first}^{{tree}}", first,
+    made = write_commit(
+        git, repo.git("rev-parse", f"{first}^{{tree}}"), first,
         message=message_of("Add\tthe parser\nnow", "fleet-1"), author=author_in(found),
     )  # fmt: skip
     shown = "%s|%an <%ae>|%cn <%ce>|%(trailers:key=Fleet-Task,valueonly)|%P"
@@ -82,7 +82,7 @@ def test_any_other_name_is_taken_by_git(repo, name):
     first = repo.commit(a="1\n")
     git = Git(repository.find(str(repo.root)), time.monotonic() + 30)
     author = Author.plain(name, "a b@<example>")
-    made = commit_tree(git, f"{first}^{{tree}}", message="m", author=author)
+    made = write_commit(git, repo.git("rev-parse", f"{first}^{{tree}}"), message="m", author=author)
     assert repo.git("log", "-1", "--format=%an", made) == author.name
 
 

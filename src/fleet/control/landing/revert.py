@@ -18,9 +18,9 @@ from fleet.control.landing.only_people import refuse_agents
 from fleet.control.landing.withdraw import complete_train, train_of
 from fleet.errors import FleetError, Refused
 from fleet.git import repository
-from fleet.git.commit_words import TRAILER, author_in, commit_tree
+from fleet.git.commit_object import read_commit, write_commit
+from fleet.git.commit_words import TRAILER, author_in
 from fleet.git.git_command import Git
-from fleet.git.land.commit_object import read_commit
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.merge_trees import TreeConflict, merge_over
 from fleet.git.land.target import read_target
@@ -202,7 +202,7 @@ def _candidate(fleet: Control, repo: Repository, task: Task, landing: Landing) -
             return found
         raise Refused(f"{landing.into} has nothing of {task.id} any more: there is nothing to do")
     words = f'Revert "{landing.title}"\n\n{_takes_back(commit)}\n\n{TRAILER}: {task.id}\n'
-    made = commit_tree(git, tree, line, message=words, author=author_in(repo))
+    made = write_commit(git, tree, line, message=words, author=author_in(repo))
     candidate = structs.replace(
         landing, state="waiting", commit=made, tree=tree, checks=(), checked=False, how="rebase"
     )

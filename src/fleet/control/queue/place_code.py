@@ -11,7 +11,8 @@ from msgspec import Struct, structs
 from fleet.control import Control
 from fleet.errors import BadInput, FleetError
 from fleet.git import tree_snapshot
-from fleet.git.commit_words import author_in, commit_tree, message_of
+from fleet.git.commit_object import write_commit
+from fleet.git.commit_words import author_in, message_of
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.mirror.code_source import CodeSource, code_source
 from fleet.git.mirror.result_refs import BASE, ResultPushed, push_result
@@ -206,4 +207,4 @@ def _snapshot(fleet: Control, source: CodeSource, task: Task) -> str:
         tree = tree_snapshot.take_snapshot(git, committed=source.commit)
         message = message_of(f"Not committed when this task was made: {task.title}", task.id)
         author = author_in(source.repo)
-        return commit_tree(git, tree.id, source.commit, message=message, author=author)
+        return write_commit(git, tree.id, source.commit, message=message, author=author)

@@ -18,7 +18,8 @@ from fleet.git import tree_snapshot
 from fleet.git.clone import agent_git_dir, clone_place
 from fleet.git.clone.source_facts import SourceFacts, facts_of
 from fleet.git.clone.task_refs import RefMove, TaskRefs, why_not_moved
-from fleet.git.commit_words import FLEET, author_in, commit_tree, message_of
+from fleet.git.commit_object import write_commit
+from fleet.git.commit_words import FLEET, author_in, message_of
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.own.copied_objects import copy_commits
 from fleet.git.own.fresh_git_dir import git_in, scratch_git_dir, write_alternates
@@ -158,7 +159,7 @@ class ClonedWork:
         """The commit with all the work: HEAD, or a commit on top with what was not committed."""
         if not self.tree or self.tree == tree_of(self.git, self.head):
             return self.head
-        return commit_tree(
+        return write_commit(
             self.git, self.tree, self.head, message=message, author=author_in(self._facts.repo)
         )
 
@@ -175,7 +176,7 @@ class ClonedWork:
                 return tip
         message = message_of(title, refs.task_id)
         author = author_in(self._facts.repo)
-        return commit_tree(self.git, tree, self.head, message=message, author=author)
+        return write_commit(self.git, tree, self.head, message=message, author=author)
 
     def bring(self, commit: str) -> Collected:
         """Take over a commit and all others that only the clone has. Raises GitFailed, and then
@@ -246,13 +247,12 @@ class ClonedWork:
         left = [each for each in left if not (held and is_ancestor(self.git, each, held))]
         if not left:
             return []
-        holder = held
+        holder, tree = held, tree_of(self.git, commit)
         for start in range(0, len(left), _PARENTS):
             some = [*([holder] if holder else []), *left[start : start + _PARENTS]]
             text = f"Commits of {refs.task_id} that were on no branch: the parents of this one"
-            tree = f"{commit}^{{tree}}"
             # No person's work: the commit only holds others.
-            holder = commit_tree(self.git, tree, *some, message=text, author=FLEET)
+            holder = write_commit(self.git, tree, *some, message=text, author=FLEET)
         count = f"{len(left)} commits are" if len(left) > 1 else "a commit is"
         self.notes.append(f"{count} on no branch: held by {refs.left_ref}")
         return [RefMove(ref=refs.left_ref, new=holder, old=held)]

@@ -8,9 +8,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from fleet.git.commit_object import CommitFacts, read_commit, read_commits, write_commit
 from fleet.git.commit_words import FLEET, Author, marked
 from fleet.git.git_command import Git
-from fleet.git.land.commit_object import CommitFacts, read_commit, read_commits, write_commit
 from fleet.git.land.merge_trees import TreeConflict, merge_commits, merge_over
 from fleet.git.refs import merge_base
 
@@ -69,11 +69,9 @@ class _Maker:
         old: CommitFacts | None = None,
     ) -> Folded:
         """A commit; with `old` that commit's author and encoding stay."""
-        author, encoding = (old.author, old.encoding) if old is not None else (b"", b"")
         commit = write_commit(
-            self.git, tree, parents,
-            message=message, by=self._who, at=self._at, author=author, encoding=encoding,
-        )  # fmt: skip
+            self.git, tree, *parents, message=message, author=self._who, at=self._at, old=old
+        )
         return Folded(commit=commit, tree=tree, parents=parents)
 
 

@@ -11,8 +11,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from fleet.git.commit_object import read_commit
 from fleet.git.git_command import Git
-from fleet.git.land.commit_object import read_commit
 from fleet.git.land.merge_trees import merge_commits
 from fleet.git.refs import commit_of, is_ancestor, merge_base
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.files.atomic_write import write_atomically
+from fleet.git.commit_object import write_commit
 from fleet.git.commit_words import FLEET
 from fleet.git.git_command import Git, GitFailed
-from fleet.git.land.commit_object import write_commit
 from fleet.git.refs import merge_base
 from fleet.git.repository import shown
 
@@ -53,7 +53,7 @@ def merge_over(git: Git, base: str, ours: str, theirs: str) -> str | TreeConflic
 
 
 def _stand_in(git: Git, tree: str, parents: tuple[str, ...]) -> str:
-    return write_commit(git, tree, parents, message="a side of a merge", by=FLEET, at=0)
+    return write_commit(git, tree, *parents, message="a side of a merge", author=FLEET, at=0)
 
 
 def _merge(git: Git, ours: str, theirs: str) -> str | TreeConflict:

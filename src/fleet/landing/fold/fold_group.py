@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from fleet.git.commit_object import read_commit
 from fleet.git.commit_words import TRAILER, Author, merge_message_of, message_of, title_in
 from fleet.git.git_command import Git
-from fleet.git.land.commit_object import read_commit
 from fleet.git.land.fold import Candidate, fold
 from fleet.git.land.merge_trees import TreeConflict
 from fleet.git.land.target import Target

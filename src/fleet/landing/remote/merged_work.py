@@ -3,8 +3,8 @@
 from datetime import datetime, timedelta
 
 from fleet.forge.pull_request import PullRequest
+from fleet.git.commit_object import read_commit
 from fleet.git.git_command import Git, GitFailed
-from fleet.git.land.commit_object import read_commit
 from fleet.git.land.landed_proof import prove_landed
 from fleet.git.refs import is_ancestor
 from fleet.git.remote.push import delete_branch

@@ -22,7 +22,8 @@ from fleet.git.clone import clone_place
 from fleet.git.clone.collect_work import kept_index, opened_work
 from fleet.git.clone.source_facts import SourceFacts, facts_of
 from fleet.git.clone.task_refs import TaskRefs
-from fleet.git.commit_words import author_in, commit_tree, message_of
+from fleet.git.commit_object import write_commit
+from fleet.git.commit_words import author_in, message_of
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.land.merge_trees import MergedSides, merge_sides
 from fleet.git.own.fresh_git_dir import git_in, scratch_git_dir, write_alternates
@@ -84,7 +85,7 @@ def begin_merge(
         tip = own
         if not merged.stages and not is_ancestor(git, plan.line, own):
             author = author_in(facts.repo)
-            tip = commit_tree(git, merged.tree, own, plan.line, message=message, author=author)
+            tip = write_commit(git, merged.tree, own, plan.line, message=message, author=author)
         _write_files(git_in(git_dir, place, until, str(git_dir / "index")), plan.found, merged.tree)
         index = _index(home, refs, git_dir, merged, until)
         _put_state(place / ".git", refs, tip=tip, index=index, objects=git_dir / "objects")

@@ -1,4 +1,8 @@
-"""Commits written as git stores them: with any author, and the same bytes for the same facts."""
+"""Commits read and written as git stores them: with any author, and the same bytes for the same
+facts.
+"""
+
+import time
 
 from msgspec import Struct
 
@@ -64,21 +68,22 @@ def _parsed(commit: str, data: bytes) -> CommitFacts:
 def write_commit(
     git: Git,
     tree: str,
-    parents: tuple[str, ...],
-    *,
+    *parents: str,
     message: str | bytes,
-    by: Author,
-    at: int,
-    author: bytes = b"",
-    encoding: bytes = b"",
+    author: Author,
+    at: int | None = None,
+    old: CommitFacts | None = None,
 ) -> str:
-    """Store a commit and return the commit's name. `by` is the committer, and the author unless
-    `author` is given as git stores it.
+    """Store a commit of a tree and return the commit's name. Raises GitFailed.
+
+    Author and committer are the same, but where `old` is made anew: that commit's author and
+    encoding stay. `at`: the time in seconds; None: now, in the zone of this machine.
     """
-    who = f"{by.name} <{by.email}> {at} +0000".encode(errors="replace")
+    when = f"{int(time.time())} {time.strftime('%z')}" if at is None else f"{at} +0000"
+    who = f"{author.name} <{author.email}> {when}".encode(errors="replace")
     text = message.encode(errors="replace") if isinstance(message, str) else message
     lines = [b"tree " + tree.encode(), *(b"parent " + each.encode() for each in parents)]
-    lines += [b"author " + (author or who), b"committer " + who]
-    lines += [b"encoding " + encoding] if encoding else []
+    lines += [b"author " + (old.author if old is not None else who), b"committer " + who]
+    lines += [b"encoding " + old.encoding] if old is not None and old.encoding else []
     data = b"\n".join(lines) + b"\n\n" + text.replace(b"\0", b"").rstrip(b"\n") + b"\n"
     return git.ask("hash-object", "-t", "commit", "-w", "--stdin", feed=data).decode().strip()
