@@ -76,6 +76,18 @@ def test_what_an_agent_asks_needs_you_and_comes_first(fleet):
     assert found.counts.needs_you == 2
 
 
+def test_an_agent_that_is_to_write_a_plan_may_ask_first(fleet):
+    """There is no plan to approve yet: the person answers."""
+    task = fleet.queue.add(Draft(title="plan"))
+    task_json.write(fleet.home, task.id, Settings(cwd=str(fleet.home.path), expect="plan"))
+    settled(fleet, Blocked(note="which database?"))
+    ending = an_ending(NeedsHuman(), Blocked(note="which database?"), why="it asks")
+    write_ending(a_run(fleet.home.task(task.id)), ending)
+    found = row(fleet, task)
+    assert found.question == "which database?"
+    assert (found.way_on.verb, found.way_on.line) == ("answer", f'fleet answer {task.id} "…"')
+
+
 def test_what_was_closed_before_the_moment_is_not_shown(fleet):
     """A person looks at what is new."""
     task = fleet.queue.add(Draft(title="t"))

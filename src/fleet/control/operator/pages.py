@@ -5,7 +5,7 @@ A page has at most 20 kB, so that no answer fills the context of the agent that 
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import msgspec
 from msgspec import Struct
@@ -14,15 +14,14 @@ from fleet.control import Control
 from fleet.control.tasks.questions import questions
 from fleet.control.tasks.receipt import diff_of, receipt_of
 from fleet.control.tasks.task_files import read_whole
-from fleet.control.usage import ended_runs, spent
-from fleet.control.view.now import TaskRow
+from fleet.control.usage import BYS, ended_runs, spent
+from fleet.control.view.now import Group, TaskRow
 from fleet.control.view.read_now import read_now
 from fleet.errors import BadInput, NotFound
 
 #: Bytes of one page, and of a diff or record that is read at all.
 PAGE, _LARGEST = 20_000, 4 << 20
-_GROUPS = ("needs_you", "running", "waiting", "done")
-_BYS = ("task", "day", "model", "project", "coder", "account")
+_GROUPS: tuple[Group, ...] = get_args(Group)
 
 
 class Page(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -114,8 +113,8 @@ def _questions(fleet: Control, given: Mapping[str, Any]) -> Page:
 
 def _usage(fleet: Control, given: Mapping[str, Any]) -> Page:
     by = given.get("by", "day")
-    if by not in _BYS:
-        raise BadInput(f"there is no grouping {by!r}", hint=f"One of {', '.join(_BYS)}")
+    if by not in BYS:
+        raise BadInput(f"there is no grouping {by!r}", hint=f"One of {', '.join(BYS)}")
     groups = spent(ended_runs(fleet), by)
     return _paged([msgspec.to_builtins(each) for each in groups], given)
 
@@ -192,7 +191,7 @@ READ: Mapping[str, ReadTool] = {
     "questions": ReadTool(about="What agents ask people.", read=_questions),
     "usage": ReadTool(
         about="Where tokens and money went.",
-        takes={"by": {"type": "string", "enum": list(_BYS)}},
+        takes={"by": {"type": "string", "enum": list(BYS)}},
         read=_usage,
     ),
 }

@@ -6,6 +6,7 @@ changed. Nothing is locked, written or signalled.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 
 from msgspec import Struct, structs
 
@@ -15,7 +16,7 @@ from fleet.control.budget_status import day_budgets
 from fleet.control.landing.open_landings import landing_of, landing_words
 from fleet.control.queue.needs_person import block_reasons
 from fleet.control.tasks.in_progress import look_at
-from fleet.control.tasks.questions import question_of, writes_plan
+from fleet.control.tasks.questions import question_of
 from fleet.control.view.blocked_rows import blocked_row, compared_row, landing_row
 from fleet.control.view.now import Group, GroupCounts, Now, SupervisorNow, TaskRow
 from fleet.control.view.past_runs import PastOfTask, PastRunsCache
@@ -34,7 +35,7 @@ from fleet.schemas import Task
 DONE_WITHIN = timedelta(hours=24)
 #: Conditions are compared but for the time.
 _SOME_TIME = datetime.fromtimestamp(0, UTC)
-_ORDER: Mapping[Group, int] = {"needs_you": 0, "running": 1, "waiting": 2, "done": 3}
+_ORDER: Mapping[Group, int] = {group: place for place, group in enumerate(get_args(Group))}
 
 
 class KeptRow(Struct, kw_only=True):
@@ -208,14 +209,13 @@ class NowReader:
         asked = question_of(self._fleet, task)
         if asked is None:
             return row
-        plan = writes_plan(self._fleet, task)
-        line = f"fleet plan approve {task.id}" if plan else f'fleet answer {task.id} "…"'
+        line = f"fleet plan approve {task.id}" if asked.plan else f'fleet answer {task.id} "…"'
         return structs.replace(
             row,
             group="needs_you",
             question=asked.question or asked.note,
             options=asked.options,
-            way_on=WayOn(verb="" if plan else "answer", line=line),
+            way_on=WayOn(verb="" if asked.plan else "answer", line=line),
         )
 
     def _supervisor(self, queue: QueueRead, at: Conditions) -> SupervisorNow:
