@@ -9,6 +9,16 @@ from fleet.errors import BadInput
 FIRST_COMMIT = "git commit --allow-empty -m start"
 
 
+def current_directory() -> str:
+    """The directory that a person stands in. Raises BadInput."""
+    try:
+        return os.getcwd()  # noqa: PTH109 - its error names the case we explain
+    except FileNotFoundError:
+        raise BadInput(
+            "the current directory is gone", hint="Go to one that exists, or give --cwd DIR."
+        ) from None
+
+
 def checked_directory(path: str, flag: str = "--cwd") -> str:
     """An absolute directory that exists, for a task to run in; `flag` is how it was given."""
     if "\0" in path:

@@ -7,8 +7,6 @@ from msgspec import structs
 
 from fleet.control import Control
 from fleet.control.acts.task_flags import FlagValues, settings_from
-from fleet.control.queue.other_hosts import store_settings
-from fleet.home import task_json
 from fleet.home.task_json import settings_of
 from fleet.home.trusted_commands import check_trusted
 from fleet.schemas import LimitWishes, Settings, Task
@@ -25,12 +23,6 @@ def plan_changes(
         check_trusted(fleet.home, task)
     wishes = settings_from(fleet, given)
     return [(task, changed_by(settings_of(fleet.home, task), wishes, given)) for task in tasks]
-
-
-def write_settings(fleet: Control, task: Task, settings: Settings) -> None:
-    """Write a task's settings, for other hosts too."""
-    task_json.write(fleet.home, task.id, settings)
-    store_settings(fleet, task, settings)
 
 
 def changed_by(before: Settings, wishes: Settings, given: FlagValues) -> Settings:

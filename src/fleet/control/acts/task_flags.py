@@ -1,6 +1,5 @@
 """The settings that fleet's own flags on a `create` or `update` line ask for, checked."""
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -8,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from fleet.control import Control
-from fleet.control.task_directory import branch_at, checked_directory
+from fleet.control.task_directory import branch_at, checked_directory, current_directory
 from fleet.errors import BadInput
 from fleet.schemas import Budget, Limits, LimitWishes, Settings
 from fleet.schemas.budget import read_budget
@@ -60,7 +59,7 @@ def settings_from(fleet: Control, given: FlagValues) -> Settings:
     coder, model = _coder(fleet, last)
     if last.get("cwd") == "":  # a script's empty variable, not a wish to run here
         raise BadInput("--cwd must not be empty")
-    cwd = checked_directory(last.get("cwd") or _here())
+    cwd = checked_directory(last.get("cwd") or current_directory())
     return Settings(
         cwd=cwd,
         branch=branch_at(cwd),
@@ -203,10 +202,3 @@ def _limits(last: Mapping[str, str]) -> LimitWishes | None:
             except BadInput as error:
                 raise BadInput(f"--{flag}: {error.message}", hint=error.hint) from None
     return LimitWishes(**wishes) if wishes else None
-
-
-def _here() -> str:
-    try:
-        return os.getcwd()  # noqa: PTH109 - its error names the case we explain
-    except FileNotFoundError:
-        raise BadInput("the current directory is gone", hint="Go to one that exists.") from None

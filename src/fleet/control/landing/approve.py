@@ -194,10 +194,10 @@ def _elsewhere(task_id: str, host: str) -> Refused:
 
 
 def _host_name(fleet: Control, host_id: str) -> str:
-    from fleet.queue.sql.hosts.host_table import hosts
+    from fleet.queue.sql.hosts.host_table import names_of_hosts
 
-    known = hosts(fleet.tracker) if fleet.is_shared else []
-    return next((host.name for host in known if host.id == host_id), host_id)
+    known = names_of_hosts(fleet.tracker) if fleet.is_shared else {}
+    return known.get(host_id, host_id)
 
 
 def _let_go(landing: Landing) -> Landing:

@@ -12,7 +12,7 @@ from fleet.bd.actor import actor, owner
 from fleet.control import Control
 from fleet.control.landing.only_people import refuse_agents
 from fleet.control.plan.load_plan import LoadedPlan
-from fleet.control.queue.other_hosts import store_settings
+from fleet.control.queue.other_hosts import write_settings
 from fleet.control.queue.place_code import place_code
 from fleet.files.file_lock import exclusive
 from fleet.home import task_json
@@ -44,19 +44,18 @@ def apply(
     now: datetime,
     *,
     prune: bool = False,
-    env: Mapping[str, str] = os.environ,
 ) -> WrittenPlan:
     """Write the plan to the queue, in the name of the person who looked at the plan.
 
     The plan's verify commands are trusted first: a supervisor may claim a task the moment it is
     there.
     """
-    refuse_agents(env, "apply a plan")
+    refuse_agents(os.environ, "apply a plan")
     before = known_tasks(fleet, plan)
     plan = _with_code(fleet, plan, before)
     trust(fleet.home, [each.settings for each in plan.drafts if each.settings.verify], now)
     with exclusive(fleet.home.path / "plan.lock"):  # on beads there is no transaction to do it
-        written = _write(fleet, plan, prune=prune, env=env)
+        written = _write(fleet, plan, prune=prune)
     _renew_settings(fleet, plan, before, written.changes)
     return written
 
@@ -81,8 +80,8 @@ def _with_code(fleet: Control, plan: LoadedPlan, known: Mapping[str, Task]) -> L
     return structs.replace(plan, drafts=tuple(map(with_code, plan.drafts)))
 
 
-def _write(fleet: Control, plan: LoadedPlan, *, prune: bool, env: Mapping[str, str]) -> WrittenPlan:
-    by: dict[str, Any] = {"actor": actor(env), "owner": owner(env), "prune": prune}
+def _write(fleet: Control, plan: LoadedPlan, *, prune: bool) -> WrittenPlan:
+    by: dict[str, Any] = {"actor": actor(os.environ), "owner": owner(os.environ), "prune": prune}
     queue = fleet.queue
     if isinstance(queue, SqlQueue):
         return write_to_sql(queue, plan.drafts, plan.place, done=plan.done, **by)
@@ -104,8 +103,7 @@ def _renew_settings(
         if task is not None and own is not None:
             new = merged(own, recorded_settings(task), by_key[key].settings)
             if new != own:
-                task_json.write(fleet.home, task.id, new)
-                store_settings(fleet, fleet.queue.get(task.id), new)
+                write_settings(fleet, fleet.queue.get(task.id), new)
 
 
 def merged(own: Settings, old: Settings, new: Settings) -> Settings:

@@ -1,12 +1,11 @@
 """Reads the plan that a person names: a spec on disk, checked, with the project."""
 
-import os
 from pathlib import Path
 
 from msgspec import Struct
 
 from fleet.control import Control
-from fleet.control.task_directory import branch_at, checked_directory, plain_path
+from fleet.control.task_directory import branch_at, checked_directory, current_directory, plain_path
 from fleet.errors import BadInput
 from fleet.git import repository
 from fleet.plan.check_plan import check_plan
@@ -66,7 +65,7 @@ def project_of(path: Path) -> str:
     """The top of the repository that a spec lies in; elsewhere the directory a person stands in."""
     folder = path if path.is_dir() else path.parent
     found = repository.find(str(folder)) if folder.exists() else None
-    return found.root if found is not None else checked_directory(_here())
+    return found.root if found is not None else checked_directory(current_directory())
 
 
 def _directory(cwd: str) -> str:
@@ -76,15 +75,6 @@ def _directory(cwd: str) -> str:
     base = checked_directory(cwd)
     found = repository.find(base)
     return found.root if found is not None and Path(found.root).samefile(base) else base
-
-
-def _here() -> str:
-    try:
-        return os.getcwd()  # noqa: PTH109 - as the shell has it
-    except FileNotFoundError:
-        raise BadInput(
-            "the directory that you are in is gone", hint="Go to another, or give --cwd DIR."
-        ) from None
 
 
 def _named(path: Path, base: str) -> str:

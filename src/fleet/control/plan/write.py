@@ -1,7 +1,6 @@
 """`fleet plan write`: a task whose agent writes a plan, and what a person says of the plan."""
 
 import os
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -42,7 +41,6 @@ def write_goal(
     cwd: str | None = None,
     coder: str | None = None,
     model: str | None = None,
-    env: Mapping[str, str] = os.environ,
 ) -> Task:
     """Make a task that ends in a plan for the goal in a file. Raises BadInput."""
     if (coder is None) != (model is None):
@@ -66,8 +64,8 @@ def write_goal(
         title=f"Plan: {first.strip()}"[:_LONGEST_TITLE],
         description=text,
         labels=("plan",),
-        created_by=actor(env),
-        owner=owner(env),
+        created_by=actor(os.environ),
+        owner=owner(os.environ),
         metadata=settings_metadata(settings),
     )
     task = fleet.queue.add(draft)
@@ -96,18 +94,16 @@ def load_proposed(fleet: Control, task: Task) -> LoadedPlan:
     )
 
 
-def approve(
-    fleet: Control, task: Task, plan: LoadedPlan, env: Mapping[str, str] = os.environ
-) -> WrittenPlan:
+def approve(fleet: Control, task: Task, plan: LoadedPlan) -> WrittenPlan:
     """Make the tasks of a plan that an agent wrote, then close the agent's task.
 
     Given again after it was cut off, it completes what is missing.
     """
     check_not_approved(fleet, task, plan)
-    _check_waits(fleet, task, env, "approve a plan")
-    written = apply(fleet, plan, datetime.now(UTC), env=env)
+    _check_waits(fleet, task, "approve a plan")
+    written = apply(fleet, plan, datetime.now(UTC))
     reason = f"approved: {len(plan.plan.tasks)} tasks below {written.ids[EPIC]}"
-    fleet.queue.close_task(task, by=actor(env), reason=reason)
+    fleet.queue.close_task(task, by=actor(os.environ), reason=reason)
     return written
 
 
@@ -121,25 +117,25 @@ def check_not_approved(fleet: Control, task: Task, plan: LoadedPlan) -> None:
         )
 
 
-def revise(fleet: Control, task: Task, text: str, env: Mapping[str, str] = os.environ) -> Task:
+def revise(fleet: Control, task: Task, text: str) -> Task:
     """Send a plan back to the session that wrote it, with what is to be changed."""
     if not text.strip():
         raise BadInput("nothing is to be changed", hint='Say what: fleet plan revise ID "…"')
-    _check_waits(fleet, task, env, "revise a plan")
+    _check_waits(fleet, task, "revise a plan")
     words = f"Change the plan in {PLAN_FILE}, and close the task again:\n\n{text.strip()}"
-    tell(fleet, task, words, now=False, review=True, env=env)
+    tell(fleet, task, words, now=False, review=True)
     first = text.strip().splitlines()[0][:500]
-    return fleet.queue.reopen_task(task, by=actor(env), note=f"TO BE REVISED: {first}")
+    return fleet.queue.reopen_task(task, by=actor(os.environ), note=f"TO BE REVISED: {first}")
 
 
-def cancel(fleet: Control, task: Task, env: Mapping[str, str] = os.environ) -> Task:
+def cancel(fleet: Control, task: Task) -> Task:
     """Close the task of a plan that is not wanted; nothing is made of the plan."""
-    _check_waits(fleet, task, env, "cancel a plan")
-    return fleet.queue.close_task(task, by=actor(env), reason="the plan was cancelled")
+    _check_waits(fleet, task, "cancel a plan")
+    return fleet.queue.close_task(task, by=actor(os.environ), reason="the plan was cancelled")
 
 
-def _check_waits(fleet: Control, task: Task, env: Mapping[str, str], what: str) -> None:
-    refuse_agents(env, what)
+def _check_waits(fleet: Control, task: Task, what: str) -> None:
+    refuse_agents(os.environ, what)
     if not writes_plan(fleet, task):
         raise Refused(f"{task.id} is not to write a plan", hint="See: fleet questions")
     check_reopenable(fleet, task)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from fleet.control import Control
 from fleet.errors import FleetError, Refused
 from fleet.files.safe_read import read_bounded
-from fleet.home import owner_file
+from fleet.home import owner_file, task_json
 from fleet.home.task_json import recorded_settings
 from fleet.schemas import Settings, Task, settings_metadata
 
@@ -62,8 +62,9 @@ def store_task_file(fleet: Control, task: Task, path: str) -> None:
         raise Refused(f"{task.id} was claimed meanwhile", hint=f"See: fleet show {task.id}")
 
 
-def store_settings(fleet: Control, task: Task, settings: Settings) -> None:
-    """Let other hosts go by these settings of a task too."""
+def write_settings(fleet: Control, task: Task, settings: Settings) -> None:
+    """Write a task's settings, for other hosts too."""
+    task_json.write(fleet.home, task.id, settings)
     if fleet.is_shared and recorded_settings(task) != settings:
         fleet.queue.add_metadata(task.id, settings_metadata(settings))
 

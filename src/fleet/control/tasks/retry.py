@@ -8,9 +8,9 @@ from msgspec import structs
 from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.landing.withdraw import withdraw
-from fleet.control.queue.other_hosts import bring_files, store_settings, store_task_file
+from fleet.control.queue.other_hosts import bring_files, store_task_file, write_settings
 from fleet.errors import InvalidTask, Refused
-from fleet.home import compare_json, task_json
+from fleet.home import compare_json
 from fleet.home.task_json import settings_of
 from fleet.home.trusted_commands import check_trusted
 from fleet.processes import keeper_client
@@ -43,8 +43,7 @@ def retry(
     if budget is not None:
         check_trusted(fleet.home, task)
         own = structs.replace(settings_of(fleet.home, task), budget=budget)
-        task_json.write(fleet.home, task.id, own)
-        store_settings(fleet, task, own)
+        write_settings(fleet, task, own)
     if fleet.is_shared:
         from fleet.control.queue.place_code import place_again  # frequent commands load no git
 
