@@ -12,7 +12,7 @@ from msgspec import Struct
 from fleet import coders
 from fleet.coders.base import Coder
 from fleet.errors import BadInput
-from fleet.processes.cli_versions import PATIENCE, VersionAnswer, asked
+from fleet.processes.cli_versions import VersionAnswer, asked
 from fleet.schemas import Task
 
 
@@ -28,7 +28,7 @@ class InstalledPrograms(Struct, frozen=True, kw_only=True):
     broken: Mapping[str, str]
 
 
-def installed_programs(home: Path, patience: float = PATIENCE) -> InstalledPrograms:
+def installed_programs(home: Path) -> InstalledPrograms:
     """Look for the program of each coder, and ask those that are there for their version."""
     broken = dict(coders.problems(home))
     programs: dict[str, str] = {}
@@ -47,7 +47,7 @@ def installed_programs(home: Path, patience: float = PATIENCE) -> InstalledProgr
             paths[name] = path
             asks[name] = [path, *coder.version_args]
             homes[name] = coder.state_variable
-    versions = _versions(asks, homes, patience)
+    versions = _versions(asks, homes)
     return InstalledPrograms(programs=programs, paths=paths, versions=versions, broken=broken)
 
 
@@ -64,7 +64,7 @@ def program_of(coder: Coder, home: Path) -> str:
 
 
 def _versions(
-    asks: Mapping[str, Sequence[str]], homes: Mapping[str, str], patience: float
+    asks: Mapping[str, Sequence[str]], homes: Mapping[str, str]
 ) -> dict[str, VersionAnswer]:
     """The versions of CLIs. Each gets an empty directory for its state: codex would make its home
     for the question, and a person who never used codex would find one.
@@ -74,4 +74,4 @@ def _versions(
             name: {homes[name]: empty} if homes[name] not in ("", "HOME") else {} for name in asks
         }
         commands = {name: (argv, {**os.environ, **given[name]}) for name, argv in asks.items()}
-        return asked(commands, patience)
+        return asked(commands)

@@ -18,7 +18,7 @@ from fleet.control import Control
 from fleet.control.queue.needs_person import tasks_of_coders
 from fleet.errors import BadInput, FleetError, Refused
 from fleet.processes import process_identity
-from fleet.processes.cli_versions import PATIENCE, VersionAnswer
+from fleet.processes.cli_versions import VersionAnswer
 
 
 class CoderHere(Struct, frozen=True, kw_only=True):
@@ -39,10 +39,10 @@ class CoderHere(Struct, frozen=True, kw_only=True):
     default: bool = False
 
 
-def coders_here(fleet: Control, patience: float = PATIENCE) -> list[CoderHere]:
+def coders_here(fleet: Control) -> list[CoderHere]:
     """Every coder, fleet's own first; a broken coder has a problem."""
     home = fleet.home.path
-    here = installed_programs(home, patience)
+    here = installed_programs(home)
     found: list[CoderHere] = []
     for name in coders.names(home):
         program = here.programs.get(name, "")

@@ -96,9 +96,7 @@ def pick(
         return _conclude(fleet, task, structs.replace(comparison, state="picked"), force, landed)
 
 
-def discard(
-    fleet: Control, task: Task, *, force: bool = False, env: Mapping[str, str] = os.environ
-) -> ComparisonEnd:
+def discard(fleet: Control, task: Task, *, force: bool = False) -> ComparisonEnd:
     """Put all entries away and the task back into the queue."""
     with comparison_lock(fleet, task.id):
         comparison = comparison_of(fleet, task)
@@ -109,7 +107,7 @@ def discard(
                 f"{comparison.picked} has landed on {comparison.branch}, so not all can be dropped",
                 hint=f"To finish: fleet compare {task.id} --pick {comparison.picked}",
             )
-        by = actor(env)
+        by = actor(os.environ)
         comparison = _with_results(fleet, comparison)
         _end_entries(fleet, comparison, by, "the comparison was discarded")
         comparison = _with_results(fleet, comparison)

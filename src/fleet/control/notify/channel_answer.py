@@ -1,7 +1,6 @@
 """An answer from elsewhere reaches the question that was answered, or none."""
 
 import os
-from collections.abc import Mapping
 
 from fleet.control import Control
 from fleet.control.acts.act_table import carry_out
@@ -21,7 +20,6 @@ def answer_from_channel(
     text: str,
     *,
     by: str,
-    env: Mapping[str, str] = os.environ,
 ) -> bool:
     """Answer a question that was told. False: it is not open any more, and nothing was changed.
 
@@ -33,7 +31,7 @@ def answer_from_channel(
         return False
     try:
         wish = {"id": question.task, "text": text}
-        named = {**env, "BEADS_ACTOR": by}
+        named = {**os.environ, "BEADS_ACTOR": by}
         channel = by.partition(" ")[0]  # "telegram 1234", "ntfy"
         carry_out(fleet, "answer", wish, surface=channel, env=named)
     except (NotFound, Refused):

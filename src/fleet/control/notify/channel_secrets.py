@@ -17,6 +17,6 @@ def channel_secret(place: str, what: str, env: Mapping[str, str] = os.environ) -
         raise FleetError(f"{what}: {error.message}") from None
 
 
-def channel_address(text: str, what: str, env: Mapping[str, str] = os.environ) -> str:
+def channel_address(text: str, what: str) -> str:
     """An address that stands in the settings, or is kept elsewhere."""
-    return channel_secret(text, what, env) if is_secret_place(text) else text
+    return channel_secret(text, what) if is_secret_place(text) else text

@@ -1,7 +1,7 @@
 """`fleet trust`: which tasks wait for their commands to be trusted, and trusting them."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -45,9 +45,7 @@ def waiting_for_trust(fleet: Control) -> list[ForeignTask]:
     return [*filter(None, (_foreign(fleet, task) for task in fleet.queue.find(Filter())))]
 
 
-def trust_tasks(
-    fleet: Control, words: Sequence[str], now: datetime, env: Mapping[str, str] = os.environ
-) -> list[ForeignTask]:
+def trust_tasks(fleet: Control, words: Sequence[str], now: datetime) -> list[ForeignTask]:
     """Trust the commands of these tasks as they are now, and let the tasks begin.
 
     Returns those that had waited for it.
@@ -61,7 +59,7 @@ def trust_tasks(
         ask_again(fleet.tracker, owner_file.read_or_make(fleet.home))
     for task in tasks:
         if task.status == "open" and task.not_before is not None:
-            fleet.queue.reopen_task(task, by=actor(env))
+            fleet.queue.reopen_task(task, by=actor(os.environ))
     return found
 
 

@@ -16,7 +16,7 @@ from fleet.processes.supervisor_lock import AlreadyRunning, Holder, supervisor_o
 #: What a detached supervisor prints: nothing, unless Python or a signal ends it in mid-sentence.
 FILE = "detached.out"
 #: Seconds that a supervisor may take until it holds the home's lock.
-PATIENCE = 30.0
+_PATIENCE = 30.0
 #: Seconds between two looks.
 _LOOK = 0.02
 #: How much of its last words is told, in characters.
@@ -27,7 +27,7 @@ class NotStarted(FleetError):
     """The new supervisor ended before supervising anything."""
 
 
-def detach(fleet: Control, flags: Sequence[str], patience: float = PATIENCE) -> Holder:
+def detach(fleet: Control, flags: Sequence[str]) -> Holder:
     """Start a supervisor with these flags of `fleet run`; returns once the supervisor holds the
     home's lock.
     """
@@ -39,7 +39,7 @@ def detach(fleet: Control, flags: Sequence[str], patience: float = PATIENCE) -> 
         )
     words = fleet.home.logging / FILE
     process = _start(fleet, flags, words)
-    end = time.monotonic() + patience
+    end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         holder = supervisor_of(fleet.home)
         if holder is not None and holder.who.pid == process.pid:

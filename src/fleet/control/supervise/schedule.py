@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -35,7 +35,6 @@ def add_schedule(
     zone: str,
     cwd: str,
     now: datetime,
-    env: Mapping[str, str] = os.environ,
 ) -> Schedule:
     """Keep a schedule, once the line can be read and the task could be created."""
     cron, args = check_cron(line, zone), _create_args(words)
@@ -47,7 +46,7 @@ def add_schedule(
         raise BadInput(f"its task could not be created: {end.problem}", hint=_HINT)
     schedule = Schedule(
         name=name, cron=cron, zone=zone, cwd=cwd, args=args, due=next_due(cron, zone, now),
-        owner=owner_file.read_or_make(fleet.home), made_by=actor(env), made_at=now,
+        owner=owner_file.read_or_make(fleet.home), made_by=actor(os.environ), made_at=now,
     )  # fmt: skip
     if not fleet.queue.schedules.add(schedule):
         raise Refused(
@@ -75,9 +74,9 @@ def run_schedule(fleet: Control, name: str) -> None:
         raise BadInput(f"schedule {name} created no task: {end.problem}")
 
 
-def local_zone(env: Mapping[str, str] = os.environ) -> str:
+def local_zone() -> str:
     """The time zone of this machine by name; UTC where none is set."""
-    if named := env.get("TZ", "").lstrip(":"):
+    if named := os.environ.get("TZ", "").lstrip(":"):
         return named
     _, found, zone = str(Path("/etc/localtime").resolve()).partition("zoneinfo/")
     return zone if found else "UTC"

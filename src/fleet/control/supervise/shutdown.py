@@ -11,12 +11,12 @@ from fleet.processes import process_identity
 from fleet.processes.supervisor_lock import Holder, supervisor_of
 
 #: Seconds that the supervisor may take beyond the grace of its agents: it settles their tasks.
-PATIENCE = 45.0
+_PATIENCE = 45.0
 #: Seconds between the two signals of `--now`, and between two looks.
 _LOOK = 0.05
 
 
-def shut_down(home: Home, *, now: bool = False, patience: float = PATIENCE) -> Holder:
+def shut_down(home: Home, *, now: bool = False) -> Holder:
     """End the supervisor, and wait until the process is gone; returns which supervisor ended.
 
     The supervisor stops its agents and gives their tasks back, as Ctrl-C does. `now`: a second
@@ -32,7 +32,7 @@ def shut_down(home: Home, *, now: bool = False, patience: float = PATIENCE) -> H
         if not process_identity.send(holder.who, SIGTERM):
             return holder  # the supervisor ended by itself meanwhile
         time.sleep(_LOOK)
-    end = time.monotonic() + _grace(home) + patience
+    end = time.monotonic() + _grace(home) + _PATIENCE
     while process_identity.alive(holder.who):
         if time.monotonic() >= end:
             raise FleetError(

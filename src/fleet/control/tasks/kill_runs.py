@@ -31,7 +31,7 @@ from fleet.schemas import Stopped
 #: Seconds beyond the grace after which a keeper's processes are killed without the keeper.
 KEEPERS_TIME = 1.0
 #: Seconds beyond that after which `brake` gives up and reports what is left.
-PATIENCE = 5.0
+_PATIENCE = 5.0
 #: The record in the directory of a run whose keeper did not end it.
 FILE = "brake.json"
 #: Between two looks at all processes, unless a keeper ends sooner.
@@ -119,7 +119,6 @@ def brake(
     by: str,
     now: bool,
     only: str | None = None,
-    patience: float = PATIENCE,
 ) -> list[Braked]:
     """End every run of this home, or that of one task, and wait until each has ended.
 
@@ -128,7 +127,7 @@ def brake(
     began = time.monotonic()
     prefix = f"{owner}." if only is None else f"{owner}.{only}."
     targets: dict[str, _Target] = {}
-    commands = _end_commands(home, owner, by, only, patience)
+    commands = _end_commands(home, owner, by, only)
     while True:
         found = {mark: _others(rows) for mark, rows in process_identity.bearers(prefix).items()}
         found = {mark: rows for mark, rows in found.items() if rows}
@@ -144,7 +143,7 @@ def brake(
         longest = max((0.0 if now else target.grace for target in targets.values()), default=0.0)
         if all(target.seconds is not None for target in targets.values()):
             break
-        if spent >= longest + KEEPERS_TIME + patience:
+        if spent >= longest + KEEPERS_TIME + _PATIENCE:
             break
         _wait(targets.values())
     return [
@@ -153,9 +152,7 @@ def brake(
     ]
 
 
-def _end_commands(
-    home: Home, owner: str, by: str, only: str | None, patience: float
-) -> list[Braked]:
+def _end_commands(home: Home, owner: str, by: str, only: str | None) -> list[Braked]:
     """End the verify commands of runs that are over; the claims of those runs stay unverified."""
     began = time.monotonic()
     ended: dict[str, Braked] = {}
@@ -172,7 +169,7 @@ def _end_commands(
                 task_id=task_id, run=number, gone=False, seconds=round(spent, 3), left=left
             )
             _end_tops(rows, kill=spent >= KEEPERS_TIME)
-        if spent >= KEEPERS_TIME + patience:
+        if spent >= KEEPERS_TIME + _PATIENCE:
             return list(ended.values())
         time.sleep(_PAUSE / 4)
     spent = round(time.monotonic() - began, 3)

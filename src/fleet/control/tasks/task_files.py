@@ -4,7 +4,7 @@ they grow. Bytes are returned as they are; a surface escapes control characters 
 
 import os
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal, get_args
@@ -215,10 +215,8 @@ def _until_over(fleet: Control, run: Run, watch: DirectoryWatch) -> Iterator[Non
     yield
 
 
-def followed_log(
-    fleet: Control, first: Path, lines: int | None, over: Callable[[], bool] = lambda: False
-) -> Generator[bytes]:
-    """The supervisor's log and all that is added, day after day, until `over` says so."""
+def followed_log(fleet: Control, first: Path, lines: int | None) -> Generator[bytes]:
+    """The supervisor's log and all that is added, day after day."""
     tail = _Tail(first)
     if lines is not None:
         yield last_lines(first, lines)
@@ -226,7 +224,7 @@ def followed_log(
     watch = DirectoryWatch()
     watch.add(first.parent)
     try:
-        while not over():
+        while True:
             yield from tail.read()
             newest = newest_log(fleet)
             if newest != tail.path and newest.name > tail.path.name:
