@@ -263,6 +263,12 @@ class Run(Struct, frozen=True, dict=True):
                 raise InvalidTask(f"{place} is gone", hint="The records went with it.")
 
 
+def check_task_directory(task_dir: Path) -> None:
+    """Raise InvalidTask where a task's directories are not as fleet made them."""
+    if check_directory(task_dir):
+        check_directory(task_dir / "runs")
+
+
 def new_run(
     task_dir: Path, spec: RunSpec, prompt: bytes | None = None, *, folder: str = "runs"
 ) -> Run:

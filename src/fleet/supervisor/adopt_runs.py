@@ -14,11 +14,11 @@ from fleet.home import Home
 from fleet.processes import keeper_client, process_identity
 from fleet.processes.keeper_client import Orphaned, Running, find_keeper, stop_run
 from fleet.runs import stop_reason
-from fleet.runs.outcome_history import read_ending
-from fleet.runs.run_directory import Run, latest_run
+from fleet.runs.outcome_history import believed_ending, read_ending
+from fleet.runs.run_directory import Run, check_task_directory, latest_run
 from fleet.runs.run_id import RunId
-from fleet.schemas import Lost, Stopped
-from fleet.schemas.decision import LEASE_LOST, OURS
+from fleet.schemas import Lease, Lost, Stopped
+from fleet.schemas.decision import LEASE_LOST, OURS, released
 from fleet.supervisor.active.follow_runs import FIRST_PAUSE, RunFollower, finishing, state_now
 from fleet.supervisor.assignments import (
     Active,
@@ -28,7 +28,7 @@ from fleet.supervisor.assignments import (
     Stopping,
     Unknown,
 )
-from fleet.supervisor.finish_run import give_up
+from fleet.supervisor.finish_run import give_up, kill_all, send_and_settle, settle
 from fleet.supervisor.machine.resource_backoff import SHORT
 from fleet.supervisor.state import SupervisorState
 from fleet.supervisor.stop_runs import stop_assignment
@@ -43,12 +43,33 @@ def next_look(assignments: Assignments) -> float:
     return min((s.due for s in stages if isinstance(s, Unknown)), default=float("inf"))
 
 
-def adopt_run(
-    state: SupervisorState, follower: RunFollower, assignment: Assignment, run: Run
-) -> None:
-    """See to a run that was begun and has no ending."""
-    unknown = assignment.stage = Unknown(run, _account_of(run), FIRST_PAUSE)
-    _look(state, follower, assignment, unknown)
+def adopt_task(state: SupervisorState, lease: Lease) -> None:
+    """Go on with a task that an earlier supervisor held at the end."""
+    assignment, task_dir = state.assignments.take(lease), None
+    try:
+        task_dir = state.home.task(lease.task.id)
+        check_task_directory(task_dir)
+        run = latest_run(task_dir)
+        ending = believed_ending(run) if run is not None else None
+    except (FleetError, OSError) as error:
+        if isinstance(error, OSError) and error.errno in SHORT:
+            settle(state, assignment, released(f"{error.filename or task_dir}: {error.strerror}"))
+        else:
+            give_up(state, assignment, error)
+        return
+    if run is None:
+        kill_all(lease)  # the directory may have been deleted under a living run
+    if run is None or (ending is not None and ending.fence != lease.fence):
+        settle(state, assignment, released("claimed, and never started"), task_dir)
+    elif ending is not None:
+        send_and_settle(state, assignment, ending, run)
+    else:
+        adopt_run(assignment, run)
+
+
+def adopt_run(assignment: Assignment, run: Run) -> None:
+    """Have a run looked at that was begun and has no ending."""
+    assignment.stage = Unknown(run, _account_of(run), FIRST_PAUSE)
 
 
 def look_again(state: SupervisorState, follower: RunFollower) -> None:

@@ -26,7 +26,7 @@ from fleet.schemas.decision import SHUTDOWN
 from fleet.schemas.hosts.lease_terms import ALONE, shared_terms
 from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.active.side_processes import side_processes
-from fleet.supervisor.adopt_runs import look_again, next_look, stop_orphans
+from fleet.supervisor.adopt_runs import adopt_task, look_again, next_look, stop_orphans
 from fleet.supervisor.assignments import lease_of
 from fleet.supervisor.claim_work import Claimer
 from fleet.supervisor.cleanup import Cleanup
@@ -267,7 +267,7 @@ class Supervisor:
         """Go on with tasks that the queue says this home holds, and that are not in hand."""
         for task in tasks:
             if self.state.assignments.get(task.id) is None:
-                self.starter.adopt(lease_of(task))
+                adopt_task(self.state, lease_of(task))
 
     def go_on_with_answered(self, tasks: list[Task]) -> None:
         """Go on with tasks whose answer came as an earlier supervisor was killed."""

@@ -183,12 +183,27 @@ def test_an_ending_under_another_lease_is_not_this_ones(
     run = latest_run(state.home.task("fleet-1"))
     ending = read_ending(run)
     queue.settled.clear()
-    starter.adopt(a_lease(fence=2))
+    adopt_runs.adopt_task(state, a_lease(fence=2))
     assert queue.settled == {"fleet-1": Released()}
     blocked = structs.replace(ending, settlement=Blocked(note="look"), fence=2)
     write_ending(run, blocked)
-    starter.adopt(a_lease(fence=2))
+    adopt_runs.adopt_task(state, a_lease(fence=2))
     assert queue.settled == {"fleet-1": Blocked(note="look")}
+
+
+@pytest.mark.parametrize(("number", "settled"), [(errno.EMFILE, Released), (errno.EACCES, Blocked)])
+def test_a_task_whose_runs_cannot_be_listed_goes_back_or_is_left_to_a_person(
+    state, queue, monkeypatch, number, settled
+):
+    """A machine that is short of something gets over it; what stands in the way does not go."""
+
+    def refuse(task_dir):
+        raise OSError(number, "no", str(task_dir))
+
+    monkeypatch.setattr(adopt_runs, "latest_run", refuse)
+    adopt_runs.adopt_task(state, a_lease())
+    assert isinstance(queue.settled["fleet-1"], settled)
+    assert len(state.assignments) == 0
 
 
 def test_a_run_that_cannot_be_looked_at_is_looked_at_again(
@@ -201,7 +216,7 @@ def test_a_run_that_cannot_be_looked_at_is_looked_at_again(
     run = new_run(state.home.task("fleet-1"), spec)
 
     monkeypatch.setattr(adopt_runs, "state_now", lambda run: Running(None))
-    starter.adopt(a_lease())
+    adopt_runs.adopt_task(state, a_lease())
     assert state.assignments.by_account() == {"work": 1}
 
     def short(run):

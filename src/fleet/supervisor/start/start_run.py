@@ -1,6 +1,5 @@
 """From a lease to a run: what the run needs is put together, the directory is made ready, the
-keeper is started. What keeps a run from beginning settles the lease. A run that an earlier
-supervisor began is taken up.
+keeper is started. What keeps a run from beginning settles the lease.
 """
 
 import threading
@@ -17,21 +16,20 @@ from fleet.accounts.choose_account import Wait
 from fleet.accounts.credentials import AccountTrouble
 from fleet.coders.trusted_files import Untrusted
 from fleet.errors import FleetError, InvalidTask, NotHere
-from fleet.files.safe_read import check_directory
 from fleet.git.mirror.ensure_mirror import Unreached
 from fleet.home.status_file import paused
 from fleet.home.task_json import settings_of
 from fleet.home.trusted_commands import UNTRUSTED_THERE, untrusted, waits_text
 from fleet.queue.protocol import Filter
 from fleet.runs.outcome_history import believed_ending, history
-from fleet.runs.run_directory import latest_run
+from fleet.runs.run_directory import check_task_directory, latest_run
 from fleet.schemas import Lease, Task
 from fleet.schemas.decision import Decision, blocked, plain_text, released
 from fleet.settlement.settle_table import stopped
 from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.adopt_runs import adopt_run
 from fleet.supervisor.assignments import Active, Arriving, Assignment, Claimed, Preparing, Ready
-from fleet.supervisor.finish_run import give_up, kill_all, send_and_settle, settle
+from fleet.supervisor.finish_run import give_up, settle
 from fleet.supervisor.machine.resource_backoff import SHORT
 from fleet.supervisor.queue_io.wake_tasks import wake
 from fleet.supervisor.start.agent_bin import AgentPrograms
@@ -69,7 +67,7 @@ _TRUST = timedelta(hours=1)
 
 
 class RunStarter:
-    """Starts runs for claimed tasks, or takes up those of an earlier supervisor."""
+    """Starts runs for claimed tasks."""
 
     def __init__(self, state: SupervisorState, follower: RunFollower) -> None:
         self._state, self._follower = state, follower
@@ -118,19 +116,18 @@ class RunStarter:
                     if time.monotonic() >= end:
                         return
 
-    def adopt(self, lease: Lease) -> None:
-        """Go on with a task that an earlier supervisor held at the end."""
-        self._guard(self._state.assignments.take(lease), self._adopt)
-
     def _start(self, assignment: Assignment, task_dir: Path) -> None:
-        if not self._is_whole(assignment, task_dir):
+        try:
+            check_task_directory(task_dir)
+        except InvalidTask as error:
+            give_up(self._state, assignment, error)
             return
         if self._state.travel is not None and not assignment.arrived:
             self._arrive(assignment, self._state.travel)
             return
         run = latest_run(task_dir)
         if run is not None and believed_ending(run) is None:
-            adopt_run(self._state, self._follower, assignment, run)
+            adopt_run(assignment, run)
         elif self._state.stopping is not None:
             decision = released("claimed as the supervisor ended")
             settle(self._state, assignment, decision, task_dir)
@@ -155,30 +152,6 @@ class RunStarter:
 
         assignment.stage = Arriving()
         self._state.pool.submit(partial(travel.arrive, assignment.lease), arrived)
-
-    def _is_whole(self, assignment: Assignment, task_dir: Path) -> bool:
-        """Whether the task's directories are as fleet made them; else the task is given up."""
-        try:
-            if check_directory(task_dir):
-                check_directory(task_dir / "runs")
-        except InvalidTask as error:
-            give_up(self._state, assignment, error)
-            return False
-        return True
-
-    def _adopt(self, assignment: Assignment, task_dir: Path) -> None:
-        if not self._is_whole(assignment, task_dir):
-            return
-        run = latest_run(task_dir)
-        ending = believed_ending(run) if run is not None else None
-        if run is None:
-            kill_all(assignment.lease)  # the directory may have been deleted under a living run
-        if run is None or (ending is not None and ending.fence != assignment.lease.fence):
-            settle(self._state, assignment, released("claimed, and never started"), task_dir)
-        elif ending is not None:
-            send_and_settle(self._state, assignment, ending, run)
-        else:
-            adopt_run(self._state, self._follower, assignment, run)
 
     def _guard(self, assignment: Assignment, act: Callable[[Assignment, Path], None]) -> None:
         """Keep one task's fault from the others: the task is blocked, or waits for the machine."""
