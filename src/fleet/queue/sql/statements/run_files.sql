@@ -1,38 +1,23 @@
 -- Statements for what travels between hosts. `:name` is a value, `{name}` another entry.
 
--- name: is_leased
+-- name: is_held
+-- The task is under the lease of :owner; without an owner: no host has it in hand.
 EXISTS (SELECT 1 FROM tasks
-        WHERE id = :task_id AND lease_owner = :owner AND fence = CAST(:fence AS BIGINT))
+        WHERE id = :task_id AND lease_owner IS NOT DISTINCT FROM CAST(:owner AS TEXT)
+          AND fence = CAST(:fence AS BIGINT))
 
--- name: is_settled
-EXISTS (SELECT 1 FROM tasks
-        WHERE id = :task_id AND lease_owner IS NULL AND fence = CAST(:fence AS BIGINT))
-
--- name: put_leased
+-- name: put_part
 -- Of a lost lease nothing is stored, and nothing is dropped.
 INSERT INTO run_files (task_id, run, path, part, size, bytes)
 SELECT :task_id, CAST(:run AS BIGINT), :path, CAST(:part AS BIGINT), CAST(:size AS BIGINT),
        :bytes
-WHERE {is_leased}
+WHERE {is_held}
 ON CONFLICT (task_id, run, path, part) DO UPDATE SET size = excluded.size, bytes = excluded.bytes
 RETURNING part
 
--- name: put_settled
--- A person's word on a task that no host has in hand.
-INSERT INTO run_files (task_id, run, path, part, size, bytes)
-SELECT :task_id, CAST(:run AS BIGINT), :path, CAST(:part AS BIGINT), CAST(:size AS BIGINT),
-       :bytes
-WHERE {is_settled}
-ON CONFLICT (task_id, run, path, part) DO UPDATE SET size = excluded.size, bytes = excluded.bytes
-RETURNING part
-
--- name: drop_leased
+-- name: drop_parts
 DELETE FROM run_files
-WHERE task_id = :task_id AND run = :run AND path = :path AND part >= :part AND {is_leased}
-
--- name: drop_settled
-DELETE FROM run_files
-WHERE task_id = :task_id AND run = :run AND path = :path AND part >= :part AND {is_settled}
+WHERE task_id = :task_id AND run = :run AND path = :path AND part >= :part AND {is_held}
 
 -- name: stored_files
 SELECT run, path, CAST(sum(size) AS BIGINT), count(*) FROM run_files WHERE task_id = :task_id

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -78,14 +78,14 @@ class RunFiles:
         """
         room, sent = self._most, list[SentFile]()
         for path, chunks in files:
-            stored = self._put(_Fenced(lease), run, path, chunks, room)
+            stored = self._put(_under(lease), run, path, chunks, room)
             if stored is None:
                 return _lost(lease)
             room -= stored[1]
             sent.append(stored[0])
         listed = SentRun(host=host, files=tuple(sent))
         data = msgspec.json.encode(listed)
-        if self._put(_Fenced(lease), run, LIST, [data], len(data) + PART) is None:
+        if self._put(_under(lease), run, LIST, [data], len(data) + PART) is None:
             return _lost(lease)
         return listed
 
@@ -98,7 +98,7 @@ class RunFiles:
             return _lost(lease)
         for each in self.stored(lease.task.id):
             if each.run == OF_TASK and each.path not in kept:
-                self._drop(_Fenced(lease), OF_TASK, each.path, 0)
+                self._drop(_under(lease), OF_TASK, each.path, 0)
         return None
 
     def add_task_files(
@@ -114,13 +114,13 @@ class RunFiles:
         kept: set[str] = set()
         for path, chunks in files:
             kept.add(path)
-            if self._put(_Fenced(lease), OF_TASK, path, chunks, self._most) is None:
+            if self._put(_under(lease), OF_TASK, path, chunks, self._most) is None:
                 return None
         return kept
 
     def put_task_file(self, task_id: str, fence: int, path: str, data: bytes) -> bool:
         """Store one file of a task that no host has in hand; False: a host has the task by now."""
-        stored = self._put(_Settled(task_id, fence), OF_TASK, path, [data], self._most)
+        stored = self._put(_Holder(task_id, fence), OF_TASK, path, [data], self._most)
         return stored is not None
 
     def stored(self, task_id: str) -> list[StoredFile]:
@@ -167,31 +167,31 @@ class RunFiles:
         return found
 
     def _put(
-        self, key: "_Fenced | _Settled", run: int, path: str, chunks: Iterable[bytes], room: int
+        self, holder: "_Holder", run: int, path: str, chunks: Iterable[bytes], room: int
     ) -> tuple[SentFile, int] | None:
         """The stored file, and how much room the file took; None: the lease is lost."""
         digest, size, cut, took, number = hashlib.sha256(), 0, 0, 0, 0
         for part in _parts(chunks):
             packed: bytes | None = zlib.compress(part, _LEVEL)
             if cut or took + len(packed or b"") > room:
-                if cut or not self._put_outside(key.task_id, run, path, number, packed or b""):
+                if cut or not self._put_outside(holder.task_id, run, path, number, packed or b""):
                     cut += len(part)
                     continue
                 packed = None
-            values = key.values | {
+            values = holder._asdict() | {
                 "run": run, "path": path, "part": number, "size": len(part), "bytes": packed,
             }  # fmt: skip
-            if not self._queue.db.rows(self._sql[key.put], values):
+            if not self._queue.db.rows(self._sql["put_part"], values):
                 return None
             digest.update(part)
             size, took, number = size + len(part), took + len(packed or b""), number + 1
-        self._drop(key, run, path, number)
+        self._drop(holder, run, path, number)
         return SentFile(path=path, size=size, sha256=digest.hexdigest(), cut=cut), took
 
-    def _drop(self, key: "_Fenced | _Settled", run: int, path: str, part: int) -> None:
+    def _drop(self, holder: "_Holder", run: int, path: str, part: int) -> None:
         """Drop the parts of a file from one on."""
-        values = key.values | {"run": run, "path": path, "part": part}
-        self._queue.db.rows(self._sql[key.drop], values)
+        values = holder._asdict() | {"run": run, "path": path, "part": part}
+        self._queue.db.rows(self._sql["drop_parts"], values)
 
     def _put_outside(self, task_id: str, run: int, path: str, part: int, packed: bytes) -> bool:
         """Write a part into the directory that the hosts share; False: there is none, or the
@@ -221,26 +221,16 @@ class RunFiles:
         return self._shared / task_id / f"{run}.{name}.{part}"
 
 
-class _Fenced:
-    """Stores under a lease, and nothing once the lease is lost."""
+class _Holder(NamedTuple):
+    """Who must have the task for a file to be stored: a lease's owner, or no host."""
 
-    put, drop = "put_leased", "drop_leased"
-
-    def __init__(self, lease: Lease) -> None:
-        self.task_id = lease.task.id
-        self.values: dict[str, Any] = {
-            "task_id": lease.task.id, "owner": lease.owner, "fence": lease.fence,
-        }  # fmt: skip
+    task_id: str
+    fence: int
+    owner: str | None = None
 
 
-class _Settled:
-    """Stores while no host has the task in hand."""
-
-    put, drop = "put_settled", "drop_settled"
-
-    def __init__(self, task_id: str, fence: int) -> None:
-        self.task_id = task_id
-        self.values: dict[str, Any] = {"task_id": task_id, "fence": fence}
+def _under(lease: Lease) -> _Holder:
+    return _Holder(lease.task.id, lease.fence, lease.owner)
 
 
 def _lost(lease: Lease) -> LeaseLost:
