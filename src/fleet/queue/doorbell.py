@@ -7,7 +7,6 @@ import contextlib
 import errno
 import os
 import select
-import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -64,7 +63,3 @@ class Doorbell:
 def ring(home: Path) -> None:
     """Wake the supervisor of a home."""
     Doorbell(home / BELL).ring()
-
-
-def deadline(timeout: timedelta) -> float:
-    return time.monotonic() + timeout.total_seconds()

@@ -20,7 +20,7 @@ from fleet.queue.beads.claim_tasks import Claims, queue_order, with_entry
 from fleet.queue.beads.lease_ledger import Ledger, LedgerEntry
 from fleet.queue.beads.settle_tasks import Settlements
 from fleet.queue.beads.write_lock import WriteLock
-from fleet.queue.doorbell import BELL, Doorbell, deadline
+from fleet.queue.doorbell import BELL, Doorbell
 from fleet.queue.protocol import Clock, Draft, Filter, LeaseLost, new_request
 from fleet.queue.schedules import ScheduleTable
 from fleet.queue.sql.sqlite import utc_now
@@ -240,7 +240,7 @@ class BeadsQueue:
         return self.tracker.listed(*(want.statuses or unclosed))
 
     def wait(self, timeout: timedelta) -> bool:
-        end = deadline(timeout)
+        end = time.monotonic() + timeout.total_seconds()
         while True:
             left = max(0.0, end - time.monotonic())
             rang = self.bell.wait(min(_LOOK_AGAIN, timedelta(seconds=left)))

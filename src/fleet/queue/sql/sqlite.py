@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import apsw
 
 from fleet.errors import FleetError, QueueBusy, QueueError, QueueUnavailable, WrongQueue
-from fleet.queue.doorbell import BELL, Doorbell, deadline
+from fleet.queue.doorbell import BELL, Doorbell
 from fleet.queue.identity import EMBEDDED, KEY, WAY_OUT, Identity, new_id
 from fleet.queue.protocol import Clock
 from fleet.queue.sql.database import SqlRow
@@ -108,7 +108,7 @@ class Sqlite:
         """A new file is switched once. SQLite does not let that wait for another who does the same,
         whatever its timeout: so we do.
         """
-        end = deadline(patience)
+        end = time.monotonic() + patience.total_seconds()
         while True:
             try:
                 self._connection.execute("PRAGMA journal_mode=WAL")
@@ -189,16 +189,16 @@ class Sqlite:
         self._bell.ring()
 
     def wait(self, timeout: timedelta) -> bool:
-        end = deadline(timeout)
+        end = time.monotonic() + timeout.total_seconds()
         while True:
-            left = deadline(timedelta(0))
-            rang = self._bell.wait(min(_LOOK_AGAIN, timedelta(seconds=end - left)))
+            left = timedelta(seconds=end - time.monotonic())
+            rang = self._bell.wait(min(_LOOK_AGAIN, left))
             self.check_files()
             seen = self._data_version()
             if rang or seen != self._seen:
                 self._seen = seen
                 return True
-            if deadline(timedelta(0)) >= end:
+            if time.monotonic() >= end:
                 return False
 
     def close(self) -> None:
