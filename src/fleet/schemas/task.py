@@ -131,6 +131,10 @@ def settings_metadata(settings: Settings) -> dict[str, Any]:
     return {"fleet": to_builtins(settings)}
 
 
+#: Fields of a task that are settings of fleet's own: a queue holds them in the metadata.
+IN_METADATA = ("cwd", "coder", "model")
+
+
 class Task(Struct, frozen=True, kw_only=True):
     """What the user asked for: a tracker issue, and where and with what to work."""
 

@@ -13,13 +13,14 @@ from fleet.errors import BadInput, FleetError
 from fleet.queue.sql.sql_queue import TITLE_LIMIT
 from fleet.queue.sql.tracker.import_export import Incoming, Memory, Outgoing
 from fleet.schemas import STATUSES, Comment, Dependency, Task, check_id
+from fleet.schemas.task import IN_METADATA
 
 _MOMENTS = (
     "created_at", "updated_at", "started_at", "closed_at", "due_at", "defer_until",
     "heartbeat_at",
 )  # fmt: skip
 #: The fields of a task that only this queue, or fleet, knows.
-_OWN = ("extra", "fence", "lease_owner", "lease_until", "not_before", "cwd", "coder", "model")
+_OWN = ("extra", "fence", "lease_owner", "lease_until", "not_before", *IN_METADATA)
 _FIELDS = frozenset(Task.__struct_fields__) - frozenset(_OWN)
 #: What belongs to a task without being a field of it, and what bd works out anew when asked.
 _BESIDE = frozenset(

@@ -8,15 +8,14 @@ import msgspec
 from msgspec import structs
 
 from fleet.queue.sql.database import SqlRow
-from fleet.schemas import Request, Task, settings_in
+from fleet.schemas import NOT_WORK, Request, Task, settings_in
 from fleet.schemas.hosts.host_needs import needs_of, repository_of
+from fleet.schemas.task import IN_METADATA
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
-#: Fields of a task that are settings of fleet's own: they stand in its metadata.
-_SETTINGS = ("cwd", "coder", "model")
-COLUMNS = tuple(name for name in Task.__struct_fields__ if name not in ("labels", *_SETTINGS))
+COLUMNS = tuple(name for name in Task.__struct_fields__ if name not in ("labels", *IN_METADATA))
 _MOMENTS = (
     "created_at", "updated_at", "started_at", "closed_at", "due_at", "defer_until", "not_before",
     "lease_until", "heartbeat_at",
@@ -26,12 +25,13 @@ _MOMENTS = (
 _DERIVED = ("requires", "repository")
 _WRITTEN = (*COLUMNS, *_DERIVED)
 
-#: Parts of statements that name every column.
+#: Parts of statements that name every column, or every type that is no work.
 TASK_SQL: Mapping[str, str] = {
     "own_columns": ", ".join(_WRITTEN),
     "own_values": ", ".join(f":{name}" for name in _WRITTEN),
     "own_changes": ", ".join(f"{name} = :{name}" for name in _WRITTEN if name != "id"),
     "all_columns": ", ".join(f"tasks.{name}" for name in COLUMNS),
+    "not_work": ", ".join(f"'{kind}'" for kind in NOT_WORK),
 }
 
 
@@ -74,7 +74,7 @@ def task_of(row: SqlRow) -> Task:
     for name in ("metadata", "extra"):
         values[name] = {} if values[name] == "{}" else msgspec.json.decode(values[name])
     if settings := settings_in(values["metadata"]):
-        values |= {name: settings.get(name) for name in _SETTINGS}
+        values |= {name: settings.get(name) for name in IN_METADATA}
     labels: str | None = row[len(COLUMNS)]
     if labels:
         # Sorted here, since each server sorts by its own language.

@@ -12,7 +12,8 @@ from msgspec import structs
 
 from fleet.errors import BadInput, QueueUnavailable
 from fleet.queue.protocol import Draft
-from fleet.schemas import Comment, Settings, Status, Task, settings_in
+from fleet.schemas import Comment, Status, Task, settings_in
+from fleet.schemas.task import IN_METADATA
 
 #: Characters of at most four bytes: the kernel takes no argument over 128 KiB.
 LONG = 30_000
@@ -22,7 +23,7 @@ LONG = 30_000
 _FIELDS = frozenset(Task.__struct_fields__) - frozenset(
     (
         "status", "labels", "metadata", "extra", "fence", "lease_owner", "lease_until",
-        "heartbeat_at", "not_before", "cwd", "coder", "model",
+        "heartbeat_at", "not_before", *IN_METADATA,
     )
 )  # fmt: skip
 #: (task, type, what it depends on)
@@ -73,7 +74,7 @@ def _task_of(row: dict[str, Any]) -> Task:
         },
         Task,
     )
-    settings = settings_of(task.metadata)
+    settings = settings_in(task.metadata)
     return structs.replace(
         task,
         # A status that the user added to bd is shown as it is; no rule of ours names it.
@@ -82,9 +83,7 @@ def _task_of(row: dict[str, Any]) -> Task:
         updated_at=to_second(task.updated_at),
         due_at=task.due_at and to_second(task.due_at),
         defer_until=task.defer_until and to_second(task.defer_until),
-        cwd=settings.cwd,
-        coder=settings.coder,
-        model=settings.model,
+        **{name: settings.get(name) for name in IN_METADATA},
     )
 
 
@@ -99,16 +98,6 @@ def links_in(rows: Sequence[dict[str, Any]]) -> set[Link]:
         for row in rows
         for edge in row.get("dependencies") or ()
     }
-
-
-def settings_of(metadata: dict[str, Any]) -> Settings:
-    known = settings_in(metadata)
-
-    def text(name: str) -> str | None:
-        value = known.get(name)
-        return value if isinstance(value, str) else None
-
-    return Settings(cwd=text("cwd"), coder=text("coder"), model=text("model"))
 
 
 def to_second(moment: datetime) -> datetime:

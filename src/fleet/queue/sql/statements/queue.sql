@@ -40,11 +40,18 @@ EXISTS (
     WHERE c.depends_on_id = d.depends_on_id AND c.type = 'parent-child' AND child.status = 'closed'
 ))
 
--- name: ready
+-- name: due_work
+-- A dated deferral ends by itself.
 {not_closed}
 AND (tasks.status = 'open' OR (tasks.status = 'deferred' AND tasks.defer_until <= :now))
 AND (tasks.defer_until IS NULL OR tasks.defer_until <= :now)
-AND tasks.issue_type NOT IN ('merge-request', 'gate', 'molecule', 'message', 'agent', 'role', 'rig')
+
+-- name: work_types
+tasks.issue_type NOT IN ({not_work})
+
+-- name: ready
+{due_work}
+AND {work_types}
 AND NOT {held_up}
 
 -- name: claimable
@@ -58,8 +65,7 @@ AND CASE tasks.status
     END
 AND (tasks.defer_until IS NULL OR tasks.defer_until <= :now)
 AND (tasks.not_before IS NULL OR tasks.not_before <= :now)
-AND tasks.issue_type NOT IN
-    ('epic', 'merge-request', 'gate', 'molecule', 'message', 'agent', 'role', 'rig')
+AND tasks.issue_type NOT IN ('epic', {not_work})
 AND {fits_host}
 AND NOT {held_up}
 

@@ -10,15 +10,6 @@ ORDER BY id LIMIT 100
 -- name: unblocked
 NOT {held_up}
 
--- name: due_work
--- A dated deferral ends by itself.
-{not_closed}
-AND (tasks.status = 'open' OR (tasks.status = 'deferred' AND tasks.defer_until <= :now))
-AND (tasks.defer_until IS NULL OR tasks.defer_until <= :now)
-
--- name: work_types
-tasks.issue_type NOT IN ('merge-request', 'gate', 'molecule', 'message', 'agent', 'role', 'rig')
-
 -- name: has_label
 EXISTS (SELECT 1 FROM labels l WHERE l.task_id = tasks.id AND l.label IN ($))
 
