@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from fleet.forge.pull_request import ForgeKind, PullRequestFacts
+from fleet.forge.pull_request import PullRequestFacts
 from fleet.schemas.policy import LandHow
 
 
@@ -46,8 +46,6 @@ class ForgeRefused(Struct, frozen=True, kw_only=True):
 
 class Forge(Protocol):
     """One repository on a forge, with the operator's login."""
-
-    kind: ForgeKind
 
     def open(self, draft: PullRequestDraft) -> Opened | ForgeRefused | ForgeSilent:
         """Open a pull request, or find the one that is open for the same branch."""

@@ -16,7 +16,6 @@ from fleet.forge.forge_protocol import (
 from fleet.forge.pull_request import (
     CheckState,
     ForgeCheck,
-    ForgeKind,
     PullRequestFacts,
     PullRequestState,
     ReviewState,
@@ -94,8 +93,6 @@ class _Permission(Struct, frozen=True):
 
 class Gitea:
     """One repository on Gitea or Forgejo."""
-
-    kind: ForgeKind = "gitea"
 
     def __init__(self, address: RepositoryAddress, authorization: str) -> None:
         self._api = RestClient(address.site, "/api/v1", authorization)

@@ -22,7 +22,6 @@ from fleet.forge.forge_protocol import (
 from fleet.forge.pull_request import (
     CheckState,
     ForgeCheck,
-    ForgeKind,
     PullRequestFacts,
     ReviewState,
     ReviewThread,
@@ -130,8 +129,6 @@ class _Listed(Struct, frozen=True):
 class GitHub:
     """One repository on GitHub."""
 
-    kind: ForgeKind = "github"
-
     def __init__(self, address: RepositoryAddress, env: Mapping[str, str] = os.environ) -> None:
         self._address = address
         self._repo = f"{address.host}/{address.owner}/{address.name}"
@@ -140,8 +137,6 @@ class GitHub:
     def open(self, draft: PullRequestDraft) -> Opened | ForgeRefused | ForgeSilent:
         """Open a pull request, or find the one that is open for the same branch."""
         found = self._find(draft)
-        if not isinstance(found, Opened | None):
-            return found
         if found is not None:
             return found
         made = self._gh(

@@ -28,9 +28,7 @@ def after_silence(failures: int, now: datetime) -> datetime:
     return now + min(SOONEST * 2 ** min(failures, 10), LATEST)
 
 
-def says_the_same(before: PullRequestFacts | None, facts: PullRequestFacts) -> bool:
+def says_the_same(before: PullRequestFacts, facts: PullRequestFacts) -> bool:
     """Nothing but the time differs."""
-    if before is None:
-        return False
     ours = [getattr(before, name) for name in facts.__struct_fields__ if name != "at"]
     return ours == [getattr(facts, name) for name in facts.__struct_fields__ if name != "at"]

@@ -19,7 +19,6 @@ from fleet.forge.pull_request import (
 )
 
 BackKind = Literal["checks", "review", "conflict"]
-AskKind = Literal["checks", "review", "conflict", "closed", "head", "queue"]
 
 #: How often the agent gets each kind of trouble before a person is asked.
 ROUNDS: Mapping[BackKind, int] = {"checks": 2, "review": 3, "conflict": 3}
@@ -41,7 +40,6 @@ class SendBack(Struct, frozen=True, kw_only=True):
 class AskPerson(Struct, frozen=True, kw_only=True):
     """A person has to decide."""
 
-    kind: AskKind
     key: str
     why: str
 
@@ -78,7 +76,7 @@ def reactions(
         return (MergedThere(commit=facts.merge_commit),)
     if facts.state == "closed":
         why = f"pull request #{pr.number} was closed without being merged"
-        asked = _fresh(pr, [AskPerson(kind="closed", key=_key(facts, "closed"), why=why)])
+        asked = _fresh(pr, [AskPerson(key=_key(facts, "closed"), why=why)])
         return asked or (KeepWatching(why=why),)
     if facts.head != pr.head:
         return _other_head(pr, facts)
@@ -89,7 +87,7 @@ def reactions(
     ]
     if _left_queue(pr, facts):
         why = f"the forge took pull request #{pr.number} out of its merge queue"
-        troubles.append(AskPerson(kind="queue", key=_key(facts, "queue"), why=why))
+        troubles.append(AskPerson(key=_key(facts, "queue"), why=why))
     if fresh := _fresh(pr, troubles):
         return fresh
     waiting = why_waiting(pr, facts, may_merge=may_merge, now=now)
@@ -149,7 +147,7 @@ def _fresh(pr: PullRequest, troubles: Sequence[SendBack | AskPerson]) -> tuple[R
     for each in troubles:
         if isinstance(each, SendBack) and pr.rounds.get(each.kind, 0) >= ROUNDS[each.kind]:
             key, why = f"{each.key} asked", _too_often(pr, each)
-            found.append(AskPerson(kind=each.kind, key=key, why=why))
+            found.append(AskPerson(key=key, why=why))
         else:
             found.append(each)
     return tuple(each for each in found if each.key not in pr.done)
@@ -172,7 +170,7 @@ def _other_head(pr: PullRequest, facts: PullRequestFacts) -> tuple[Reaction, ...
         f"another hand pushed {facts.head[:12]} to {pr.branch}, which fleet has not verified:"
         f" merge pull request #{pr.number} on the forge if it is right"
     )
-    asked = _fresh(pr, [AskPerson(kind="head", key=_key(facts, "head"), why=why)])
+    asked = _fresh(pr, [AskPerson(key=_key(facts, "head"), why=why)])
     return asked or (KeepWatching(why=why),)
 
 

@@ -122,16 +122,19 @@ def read_bounded(path: str) -> bytes | None:
     return content.data if content and content.whole else None
 
 
+def read_whole(path: str) -> bytes:
+    """A file of git's with all that it holds; empty if there is none. Raises GitFailed."""
+    content = lenient_read.read(path, _LARGEST)
+    if content is not None and not content.whole:
+        why = content.problem or f"it is larger than {_LARGEST >> 20} MiB"
+        raise GitFailed(f"{path} cannot be read: {why}")
+    return content.data if content is not None else b""
+
+
 def configuration(repo: Repository) -> bytes:
     """The text of a repository's own configuration. Raises GitFailed if it cannot be read whole."""
-    text = b""
-    for path in (f"{repo.common_dir}/config", f"{repo.git_dir}/config.worktree"):
-        content = lenient_read.read(path, _LARGEST)
-        if content is not None and not content.whole:
-            why = content.problem or f"it is larger than {_LARGEST >> 20} MiB"
-            raise GitFailed(f"{path} cannot be read: {why}")
-        text += content.data + b"\n" if content is not None else b""
-    return text
+    paths = (f"{repo.common_dir}/config", f"{repo.git_dir}/config.worktree")
+    return b"\n".join(map(read_whole, paths))
 
 
 def shown(name: str | bytes) -> str:

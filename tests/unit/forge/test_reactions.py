@@ -40,7 +40,8 @@ def react(pr=None, *, may_merge=True, now=NOW, **changes):
 
 
 def kinds(found):
-    return [(type(each).__name__, getattr(each, "kind", "")) for each in found]
+    """Of each reaction the name, and what it is about: the second word of its key."""
+    return [(type(each).__name__, getattr(each, "key", " ").split(" ")[1]) for each in found]
 
 
 def after(pr, **changes):
@@ -145,7 +146,7 @@ def test_a_head_of_another_hand_is_never_merged_by_fleet():
     """It was not verified; a person may merge it on the forge."""
     (found,) = react(head=OTHER)
     assert isinstance(found, AskPerson)
-    assert found.kind == "head"
+    assert found.key.endswith(" head")
     assert kinds(react(after(a_pr(), head=OTHER), head=OTHER)) == [("KeepWatching", "")]
 
 
@@ -158,7 +159,7 @@ def test_one_that_was_closed_asks_a_person():
     """Closing without merging is a word of a person's."""
     (found,) = react(state="closed")
     assert isinstance(found, AskPerson)
-    assert found.kind == "closed"
+    assert found.key.endswith(" closed")
     assert kinds(react(after(a_pr(), state="closed"), state="closed")) == [("KeepWatching", "")]
 
 

@@ -64,7 +64,7 @@ def make_checkout(git: Git, tree: str, place: Path, now: Base) -> None:
 def make_git_dir(git: Git, tree: str, place: Path, now: Base) -> None:
     """Make the `.git` of a checkout, without an index."""
     inside = place / ".git"
-    write_git_dir(inside, sha256=len(tree) > 40, bare=False, config=_CONFIG)
+    write_git_dir(inside, sha256=len(tree) > 40, config=_CONFIG)
     write_alternates(inside, [f"{git.repo.git_dir}/objects"])
     detached = now.head and not now.branch
     head = now.head if detached else f"ref: {now.branch or _BRANCH}"

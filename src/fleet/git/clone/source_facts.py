@@ -62,7 +62,7 @@ def facts_of(repo: Repository) -> SourceFacts:
 def make_git_dir(place: Path, git: Git, branch: str, commit: str) -> None:
     """Make a git directory for a clone of git's repository, with `branch` at `commit`."""
     facts = facts_of(git.repo)
-    write_git_dir(place, sha256=facts.sha256, bare=False, config=facts.config)
+    write_git_dir(place, sha256=facts.sha256, config=facts.config)
     write_alternates(place, [facts.objects])
     (place / "packed-refs").write_bytes(packed_refs(git, {branch: commit}))
     (place / "info/exclude").write_bytes(facts.exclude)

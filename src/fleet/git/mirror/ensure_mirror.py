@@ -148,7 +148,7 @@ def _make(place: Path, url: str) -> None:
     if (dot / "HEAD").exists():
         return
     making = place / f".making-{os.urandom(6).hex()}"
-    write_git_dir(making, sha256=False, bare=False, config=_REMOTE.format(url=_escaped(url)))
+    write_git_dir(making, sha256=False, config=_REMOTE.format(url=_escaped(url)))
     try:
         making.rename(dot)
     except OSError as error:

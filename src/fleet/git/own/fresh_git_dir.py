@@ -13,8 +13,10 @@ from pathlib import Path
 from fleet.git.git_command import Git
 from fleet.git.repository import Repository
 
-_CONFIG = "[core]\n\trepositoryformatversion = {version}\n\tbare = {bare}\n"
-_SHA256 = "[extensions]\n\tobjectformat = sha256\n"
+_CONFIG = "[core]\n\trepositoryFormatVersion = {version}\n\tbare = false\n"
+_SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
+#: HEAD of a git directory that stands on no branch of a project.
+HEAD = "ref: refs/heads/none\n"
 
 
 def git_in(git_dir: Path, root: Path, until: float, index: str = "", *, ignore: str = "") -> Git:
@@ -24,13 +26,22 @@ def git_in(git_dir: Path, root: Path, until: float, index: str = "", *, ignore: 
     return Git(repo, until, index, ignore=ignore)
 
 
-def write_git_dir(place: Path, *, sha256: bool, bare: bool = True, config: str = "") -> None:
+def write_git_dir(place: Path, *, sha256: bool, config: str = "") -> None:
     """Make an empty git directory, without templates or hooks."""
+    make_folders(place)
+    (place / "config").write_text(f"{configuration(sha256=sha256)}{config}", encoding="utf-8")
+    (place / "HEAD").write_text(HEAD, encoding="ascii")
+
+
+def make_folders(place: Path) -> None:
+    """Make the directories without which git takes a place for no git directory."""
     for name in ("objects/info", "objects/pack", "refs/heads", "info"):
-        (place / name).mkdir(mode=0o700, parents=True)
-    text = _CONFIG.format(version=int(sha256), bare=str(bare).lower())
-    (place / "config").write_text(f"{text}{_SHA256 if sha256 else ''}{config}", encoding="utf-8")
-    (place / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
+        (place / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def configuration(*, sha256: bool) -> str:
+    """Fleet's configuration of a git directory; a project has only the naming of objects in it."""
+    return _CONFIG.format(version=int(sha256)) + (_SHA256 if sha256 else "")
 
 
 def write_alternates(git_dir: Path, objects: Iterable[str]) -> None:
@@ -53,7 +64,7 @@ def scratch_git_dir(folder: Path, *, sha256: bool) -> Generator[Path]:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(prefix="reading-", dir=folder))
     try:
-        write_git_dir(place / "git", sha256=sha256, bare=False)
+        write_git_dir(place / "git", sha256=sha256)
         yield place / "git"
     finally:
         shutil.rmtree(place, ignore_errors=True)

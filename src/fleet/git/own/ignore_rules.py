@@ -7,11 +7,9 @@ the tree; a copy of them is kept for the end of the run, when an agent may have 
 import os
 import shutil
 
-from fleet.files import lenient_read
-from fleet.git.repository import GitFailed, Repository
+from fleet.git.repository import Repository, read_whole
 from fleet.processes.bounded_call import Exited, call
 
-_LARGEST = 1 << 20
 _SECONDS = 5.0
 _PASSES = ("PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM")
 
@@ -33,11 +31,3 @@ def _users_file() -> str:
             return os.fsdecode(result.out.removesuffix(b"\n"))
     folder = os.environ.get("XDG_CONFIG_HOME") or f"{os.environ.get('HOME') or ''}/.config"
     return f"{folder}/git/ignore"
-
-
-def read_whole(path: str) -> bytes:
-    """A file of git's with all that it holds; empty if there is none. Raises GitFailed."""
-    content = lenient_read.read(path, _LARGEST)
-    if content is not None and not content.whole:
-        raise GitFailed(f"{path} cannot be read: {content.problem or 'it is too large'}")
-    return content.data if content is not None else b""

@@ -13,14 +13,11 @@ from pathlib import Path
 from fleet.files import lenient_read
 from fleet.files.atomic_write import write_atomically
 from fleet.git import repository
-from fleet.git.own.ignore_rules import read_whole
-from fleet.git.repository import Repository
+from fleet.git.own.fresh_git_dir import HEAD, configuration, make_folders
+from fleet.git.repository import Repository, read_whole
 
 FOLDER = "repositories"
 _SHA256 = re.compile(rb"^\s*objectformat\s*=\s*\"?sha256", re.IGNORECASE | re.MULTILINE)
-_CONFIG = "[core]\n\trepositoryFormatVersion = {version}\n\tbare = false\n"
-_EXTENSION = "[extensions]\n\tobjectFormat = sha256\n"
-_FOLDERS = ("objects/info", "objects/pack", "refs/heads", "info")
 #: How many object directories are followed from one to the next, as git does.
 _MOST_STORES = 20
 _LARGEST = 1 << 20
@@ -34,10 +31,10 @@ def own_repository(home: Path, repo: Repository) -> Repository:
     """
     known = known_repository(home, repo)
     own = Path(known.git_dir)
-    for folder in _FOLDERS:
-        (own / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-    _put(own / "config", _configuration(repository.configuration(repo)))
-    _put(own / "HEAD", b"ref: refs/heads/none\n")
+    make_folders(own)
+    sha256 = bool(_SHA256.search(repository.configuration(repo)))
+    _put(own / "config", configuration(sha256=sha256).encode())
+    _put(own / "HEAD", HEAD.encode())
     stores = "".join(f"{store}\n" for store in object_stores(repo))
     _put(own / "objects/info/alternates", os.fsencode(stores))
     _put(own / "shallow", read_whole(f"{repo.common_dir}/shallow"))
@@ -81,13 +78,6 @@ def object_stores(repo: Repository) -> list[str]:
 def key_of(root: str) -> str:
     """A name for a working tree, from the real path. Pure."""
     return hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
-
-
-def _configuration(theirs: bytes) -> bytes:
-    """Fleet's configuration; of the project's only the naming of objects is taken."""
-    sha256 = bool(_SHA256.search(theirs))
-    text = _CONFIG.format(version=int(sha256)) + (_EXTENSION if sha256 else "")
-    return text.encode()
 
 
 def _put(path: Path, data: bytes) -> None:
