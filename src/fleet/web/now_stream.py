@@ -44,7 +44,6 @@ class NowStream:
         self._reopen = reopen
         self._loop: asyncio.AbstractEventLoop | None = None
         self._clients: set[asyncio.Queue[bytes | None]] = set()
-        self._wanted = threading.Event()
         self._thread: threading.Thread | None = None
         self._left_at = 0.0
         self._changes: deque[tuple[int, int, bytes]] = deque(maxlen=_KEPT)

@@ -1,6 +1,6 @@
 """The application: which address is answered by what. The door stands before all of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
@@ -43,26 +43,17 @@ class PageServer:
         store: SessionStore,
         *,
         env: Mapping[str, str],
-        static: Path = STATIC,
     ) -> None:
         self.reads = Reads(reopen)
         self.store = store
         self.stream = NowStream(reopen)
         self._once = OnceOnly()
         self._env = env
-        self._static = static
         self._gate: Gate | None = None
         self._kept_figures: FleetMetrics | None = None
 
-    def app(
-        self,
-        hosts: AllowedHosts,
-        peer_run: PeerRun,
-        *,
-        proxy: str = "",
-        more: Sequence[BaseRoute] = (),
-    ) -> ASGIApp:
-        """The application behind the door; `more`: routes of other rooms, like metrics."""
+    def app(self, hosts: AllowedHosts, peer_run: PeerRun, *, proxy: str = "") -> ASGIApp:
+        """The application behind the door."""
         routes = [
             Route(f"{V1}/session", errors_answered(self._exchange), methods=["POST"]),
             Route(f"{V1}/session", errors_answered(self._who), methods=["GET"]),
@@ -75,16 +66,11 @@ class PageServer:
             Route(f"{V1}/acts/{{verb}}", errors_answered(self._act), methods=["POST"]),
             *self.reads.routes(V1),
             Route("/api/{rest:path}", _nothing, methods=["GET", "POST", "DELETE"]),
-            *more,
             Route("/", self._shell),
-            Mount("/static", StaticFiles(directory=self._static)),
+            Mount("/static", StaticFiles(directory=STATIC)),
         ]
         self._gate = Gate(
-            Starlette(routes=routes),
-            hosts=hosts,
-            store=self.store,
-            peer_run=peer_run,
-            proxy=proxy,
+            Starlette(routes=routes), hosts=hosts, store=self.store, peer_run=peer_run, proxy=proxy
         )
         return self._gate
 
@@ -171,7 +157,7 @@ class PageServer:
     async def _shell(self, request: Request) -> Response:
         """The page's shell; the views are behind the # of the address. It holds no data."""
         del request
-        return FileResponse(self._static / "index.html", media_type="text/html; charset=utf-8")
+        return FileResponse(STATIC / "index.html", media_type="text/html; charset=utf-8")
 
 
 async def _nothing(request: Request) -> Response:
