@@ -5,12 +5,11 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
-import msgspec
-
 from fleet import control
 from fleet.control import Control
 from fleet.control.tasks.in_progress import in_progress
 from fleet.control.tasks.questions import answer
+from fleet.control.tasks.task_files import log_line
 from fleet.demo.demo_home import SETTINGS, DemoHome
 from fleet.demo.script import ANSWER, KILLED_DURING, TASKS, DemoTask
 from fleet.demo.summary import DemoReport, DemoRow, RowState, is_verified
@@ -297,7 +296,6 @@ class JournalTail:
         new: list[tuple[str, str]] = []
         for path in sorted(self._folder.glob("fleet-*.jsonl")):
             follower = self._followers.setdefault(path.name, Follower(path))
-            for line in follower.read():
-                record = msgspec.json.decode(line.data, type=dict[str, object])
-                new.append((str(record.get("action")), str(record.get("text"))))
+            found = (log_line(line.data) for line in follower.read())
+            new += [(told.action, told.text) for told in found if told is not None]
         return new

@@ -48,13 +48,13 @@ def test_a_call_is_told_with_what_it_does_and_a_failure_with_its_words():
 def test_a_note_of_fleets_own_is_told_with_its_facts():
     """Why a run was ended stands among what it did."""
     note = b'{"run":1,"kind":"fleet_limit","ts":"2026-11-17T11:02:03Z","limit":"turns","why":"9"}'
-    assert shown(note) == ["11:02:03  run 1: fleet: limit (limit turns, why 9)"]
+    assert shown(note) == ["11:02:03  run 1: fleet: limit: limit turns, 9"]
 
 
 def test_a_list_is_told_as_a_person_writes_it():
     """Not `['make test']`."""
     note = b'{"run":1,"kind":"fleet_x","ran":["make test","ls"],"took":{"s":3}}'
-    assert shown(note) == ["          run 1: fleet: x (ran make test; ls, took s 3)"]
+    assert shown(note) == ["          run 1: fleet: x: ran make test, ls, took s 3"]
 
 
 def test_hostile_text_is_shown_and_not_obeyed_and_a_long_line_is_cut():

@@ -6,9 +6,11 @@ import os
 import time
 from collections.abc import Generator, Iterator
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, get_args
 
+import msgspec
 from msgspec import Struct
 
 from fleet.control import Control
@@ -52,6 +54,25 @@ _LONGEST_LINE = 256 << 20
 _LOOK_AGAIN = 0.5
 #: Seconds that the supervisor may take to settle a run that has ended.
 _SETTLING = 3.0
+
+
+class LogLine(Struct, frozen=True):
+    """A line of the supervisor's log or of a task's: the action, the moment, and the sentence."""
+
+    action: str
+    ts: datetime | None = None
+    text: str = ""
+
+
+def log_line(raw: bytes) -> LogLine | None:
+    """One line of a log; None: half a line, or a line of another file."""
+    try:
+        return _LOG_LINE.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+_LOG_LINE = msgspec.json.Decoder(LogLine)
 
 
 class Document(Struct, frozen=True, kw_only=True):

@@ -4,19 +4,14 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-import msgspec
 from msgspec import Struct
 
+from fleet.control.tasks.task_files import log_line
 from fleet.schemas.shown_text import moment
 from fleet.tui.spans import SpanLine, paragraph, said
 
 _INDENT = 9
 _BAD = ("fail", "refus", "lost", "cannot", "killed", "damage")
-
-
-class _LogLine(Struct):
-    ts: str = ""
-    text: str = ""
 
 
 class DoneAct(Struct, frozen=True):
@@ -33,15 +28,13 @@ def log_page(data: bytes, acts: Sequence[DoneAct], width: int, now: datetime) ->
     mine = deque(acts)
     lines: list[SpanLine] = []
     for raw in data.splitlines():
-        try:
-            line = msgspec.json.decode(raw, type=_LogLine)
-            at = datetime.fromisoformat(line.ts)
-        except (msgspec.DecodeError, ValueError):
+        line = log_line(raw)
+        if line is None or line.ts is None:
             lines += paragraph(raw.decode(errors="replace"), width, "dim")
             continue
-        while mine and mine[0].at <= at:
+        while mine and mine[0].at <= line.ts:
             lines += _act(mine.popleft(), width, now)
-        lines += _entry(at, line.text, width, now)
+        lines += _entry(line.ts, line.text, width, now)
     for each in mine:
         lines += _act(each, width, now)
     return lines or [(("No supervisor has logged anything yet: fleet run", "dim"),)]

@@ -122,6 +122,9 @@ def _note(at: int, line: _EventLine, raw: bytes) -> TranscriptEntry:
 def _plain(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(_plain(each) for each in cast("list[object]", value))
+    if isinstance(value, dict):
+        pairs = cast("dict[str, object]", value).items()
+        return ", ".join(f"{name} {_plain(each)}" for name, each in pairs)
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
