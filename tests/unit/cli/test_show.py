@@ -197,6 +197,8 @@ def test_each_value_says_where_it_comes_from(fleet, capsys, tmp_path):
     task_json.write(fleet.home, task.id, Settings(cwd=str(tmp_path), expect="change"))
     show(Parsed({}, (task.id,)))
     shown = capsys.readouterr().out
-    assert "expect:      change\nverify:      make test (project)\n" in shown
-    assert "isolation:   clone (as it runs in a box)\nsandbox:     workspace (default)\n" in shown
-    assert "limits:      turns 7 (project)\n" in shown
+    assert "expect:      change\n" in shown
+    assert "verify:      make test (project)\n" in shown
+    assert "isolation:   clone (as it runs in a box)\n" in shown
+    assert "sandbox:     workspace (default)\n" in shown
+    assert "max turns:   7 (project)\n" in shown

@@ -18,6 +18,7 @@ from fleet.control import Control
 from fleet.control.landing.open_landings import landing_host, landing_of, landing_words
 from fleet.control.tasks.show import (
     TaskDetails,
+    settings_shown,
     task_details,
     where_code_is,
     where_it_lands,
@@ -28,6 +29,8 @@ from fleet.schemas import Task, named
 
 #: A row of the page: a name (empty: the row continues the one above) and a text.
 ShownField = tuple[str, str]
+#: Settings that have rows of their own, with what is spent and where the work goes.
+_TOLD_APART = ("budget", "land")
 
 
 def show(line: Parsed) -> int:
@@ -51,7 +54,7 @@ def show_task(fleet: Control, task: Task, now: datetime) -> None:
     rows += _lands(details) if landing is None else []
     rows += _left(fleet, task)
     has_landed = landing is not None and landing.state == "landed"
-    rows += [*_times(task, now), *_place(details), *_budgets(details)]
+    rows += [*_times(task, now), *_settings(details), *_budgets(details)]
     rows += _code(fleet, details)
     rows += _clone(details, has_landed=has_landed)
     rows += [*_runs(details), *_tail(task), *_waits(fleet, details, now), *_messages(details)]
@@ -121,29 +124,20 @@ def _status(fleet: Control, task: Task, landing: Landing | None) -> str:
     return f"{task.status} (with fleet on host {runs_elsewhere(fleet, task.id).host_of(task)})"
 
 
-def _place(details: TaskDetails) -> list[ShownField]:
-    place = details.place
-    if place is None:
+def _settings(details: TaskDetails) -> list[ShownField]:
+    """Where and with what the task runs; limits that are nowhere set share a row."""
+    if details.place is None:
         return [("invalid", details.invalid), ("", details.hint)]
-    chain = ", ".join(map(str, place.fallback))
-    asked = [
-        ("cwd", place.cwd, place.own_cwd),
-        ("coder", place.coder, place.own_coder),
-        ("model", place.model or "as its CLI chooses", place.own_model),
-        *([("account", place.account, True)] if place.account else []),
-        *([("fallback", chain, place.own_fallback)] if chain else []),
-        *_rules(details),
-    ]
-    origins = {**place.ruled.origins, **place.origins}
-    return [
-        (name, value if own else f"{value} ({origins.get(_part(name, value), 'default')})")
-        for name, value, own in asked
-    ]
-
-
-def _part(name: str, value: str) -> str:
-    """The part of the policy that a row shows; of the limits, which have one row each."""
-    return {"pinned": "pins", "limits": value.partition(" ")[0]}.get(name, name)
+    rows, limits = list[ShownField](), list[str]()
+    for each in settings_shown(details):
+        if each.name in _TOLD_APART:
+            continue
+        if each.name.startswith("max ") and each.source == "default":
+            limits.append(f"{each.name.removeprefix('max ')} {each.value}")
+        else:
+            tag = "" if each.source == "task" else f" ({each.source})"
+            rows.append((each.name, f"{each.value}{tag}"))
+    return [*rows, ("max", f"{', '.join(limits)} (default)")] if limits else rows
 
 
 def _code(fleet: Control, details: TaskDetails) -> list[ShownField]:
@@ -159,25 +153,6 @@ def _clone(details: TaskDetails, *, has_landed: bool) -> list[ShownField]:
     clone = ("clone", "removed" if details.clone_is_gone else details.clone)
     work = ("work", f"comes to the branch {details.branch} of {details.repository}")
     return [clone] if has_landed else [clone, work]
-
-
-def _rules(details: TaskDetails) -> list[tuple[str, str, bool]]:
-    """The policy of the task's runs, each rule with whether the task asked for that."""
-    assert details.place is not None
-    policy, own = details.place.ruled.policy, details.place.ruled.own
-    rows = [("expect", policy.expect, "expect" in own)]
-    rows += [("verify", one_line(line), "verify" in own) for line in policy.verify]
-    rows += [("pinned", one_line(line), "pins" in own) for line in policy.pins]
-    rows += [("scope", one_line(line), "scope" in own) for line in policy.scope]
-    rows += [("isolation", policy.isolation, "isolation" in own)]
-    rows += [("sandbox", policy.sandbox.level, "sandbox" in own)]
-    rows += [("context", policy.context, "context" in own)]
-    rows += [("begins at", one_line(policy.commit), True)] if policy.commit else []
-    rows += [("needs", one_line(line), "needs" in own) for line in policy.needs]
-    shown, special = policy.limits.shown(), own | details.place.ruled.origins.keys()
-    rows += [("limits", f"{name} {shown[name]}", name in own) for name in shown if name in special]
-    rest = ", ".join(f"{name} {shown[name]}" for name in shown if name not in special)
-    return [*rows, ("limits", rest, False)] if rest else rows
 
 
 def _budgets(details: TaskDetails) -> list[ShownField]:

@@ -1,5 +1,6 @@
 """`fleet show`: what is known of one task beside the fields of the queue."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -32,6 +33,15 @@ if TYPE_CHECKING:
 
 #: How many attempts before the last run are told.
 _EARLIER = 4
+
+
+class SettingOf(Struct, frozen=True, kw_only=True):
+    """One setting that a task runs with, and the setting's origin."""
+
+    name: str
+    value: str
+    #: `task`: the task asked for the value. `default`: runtime.toml or fleet. `project`, or words.
+    source: str
 
 
 class PastRuns(Struct, frozen=True, kw_only=True):
@@ -107,6 +117,47 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
         budget=budget, day_budget=day_budget, last_run=last_run, messages=said,
         blockers=blockers, past=past,
     )  # fmt: skip
+
+
+def settings_shown(details: TaskDetails) -> Iterator[SettingOf]:
+    """Where and with what a task runs, each with where that comes from."""
+    place = details.place
+    if place is None:
+        return
+    origins = {**place.ruled.origins, **place.origins}
+
+    def setting(name: str, value: str, *, own: bool, part: str = "") -> SettingOf:
+        source = "task" if own else origins.get(part or name, "default")
+        return SettingOf(name=name, value=value, source=source)
+
+    yield setting("cwd", place.cwd, own=place.own_cwd)
+    yield setting("coder", place.coder, own=place.own_coder)
+    yield setting("model", place.model or "as its CLI chooses", own=place.own_model)
+    if place.account:
+        yield setting("account", place.account, own=True)
+    if place.fallback:
+        yield setting("fallback", ", ".join(map(str, place.fallback)), own=place.own_fallback)
+    policy, own = place.ruled.policy, place.ruled.own
+    for name in ("expect", "isolation", "context"):
+        yield setting(name, str(getattr(policy, name)), own=name in own)
+    yield setting("sandbox", policy.sandbox.level, own="sandbox" in own)
+    for name in ("verify", "pins", "scope", "needs"):
+        for value in getattr(policy, name):
+            yield setting(name, value, own=name in own)
+    if policy.commit:
+        yield setting("begins at", policy.commit, own=True)
+    for name, value in policy.limits.shown().items():
+        yield setting(f"max {name}", value, own=name in own, part=name)
+    if policy.budget:
+        yield setting("budget", str(policy.budget), own="budget" in own)
+    yield from _landing_settings(place)
+
+
+def _landing_settings(place: Place) -> Iterator[SettingOf]:
+    land = place.ruled.policy.land
+    if land.mode != "off":
+        source = place.ruled.origins.get("land", "default")
+        yield SettingOf(name="land", value=f"{land.mode}, onto {land.into}", source=source)
 
 
 def why_it_waits(fleet: Control, details: TaskDetails, now: datetime) -> "Waiting | None":

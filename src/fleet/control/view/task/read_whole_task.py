@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from fleet.accounts.candidates import Place
 from fleet.control import Control
 from fleet.control.landing.open_landings import landing_of
-from fleet.control.tasks.show import TaskDetails, task_details
+from fleet.control.tasks.show import settings_shown, task_details
 from fleet.control.tasks.task_files import Missing
 from fleet.control.view.now import TaskRow
 from fleet.control.view.queue_read import QueueRead, with_edges
@@ -16,7 +15,6 @@ from fleet.control.view.task.comparison_view import comparison_id
 from fleet.control.view.task.whole_task import (
     QuestionAsked,
     RunSummary,
-    SettingOf,
     TaskTexts,
     WholeTask,
 )
@@ -90,47 +88,6 @@ def _around(fleet: Control, task: Task) -> tuple[Task, ...]:
     if not ids:
         return ()
     return tuple(fleet.queue.find(Filter(ids=tuple(sorted(ids)), include_closed=True)))
-
-
-def settings_shown(details: TaskDetails) -> Iterator[SettingOf]:
-    """Where and with what a task runs, each with where that comes from."""
-    place = details.place
-    if place is None:
-        return
-    origins = {**place.ruled.origins, **place.origins}
-
-    def setting(name: str, value: str, *, own: bool, part: str = "") -> SettingOf:
-        source = "task" if own else origins.get(part or name, "default")
-        return SettingOf(name=name, value=value, source=source)
-
-    yield setting("cwd", place.cwd, own=place.own_cwd)
-    yield setting("coder", place.coder, own=place.own_coder)
-    yield setting("model", place.model or "as its CLI chooses", own=place.own_model)
-    if place.account:
-        yield setting("account", place.account, own=True)
-    if place.fallback:
-        yield setting("fallback", ", ".join(map(str, place.fallback)), own=place.own_fallback)
-    policy, own = place.ruled.policy, place.ruled.own
-    for name in ("expect", "isolation", "context"):
-        yield setting(name, str(getattr(policy, name)), own=name in own)
-    yield setting("sandbox", policy.sandbox.level, own="sandbox" in own)
-    for name in ("verify", "pins", "scope", "needs"):
-        for value in getattr(policy, name):
-            yield setting(name, value, own=name in own)
-    if policy.commit:
-        yield setting("begins at", policy.commit, own=True)
-    for name, value in policy.limits.shown().items():
-        yield setting(f"max {name}", value, own=name in own, part=name)
-    if policy.budget:
-        yield setting("budget", str(policy.budget), own="budget" in own)
-    yield from _landing_settings(place)
-
-
-def _landing_settings(place: Place) -> Iterator[SettingOf]:
-    land = place.ruled.policy.land
-    if land.mode != "off":
-        source = place.ruled.origins.get("land", "default")
-        yield SettingOf(name="land", value=f"{land.mode}, onto {land.into}", source=source)
 
 
 def run_summary(run: Run) -> RunSummary:

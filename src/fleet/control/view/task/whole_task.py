@@ -4,20 +4,12 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from fleet.control.tasks.show import SettingOf
 from fleet.control.view.now import TaskRow
 from fleet.home.landing_json import Landing
 from fleet.home.messages import Delivery
 from fleet.schemas import Comment, Finding, Receipt, Spend, Task
 from fleet.schemas.budget import BudgetStatus
-
-
-class SettingOf(Struct, frozen=True, kw_only=True):
-    """One setting that a task runs with, and the setting's origin."""
-
-    name: str
-    value: str
-    #: `task`: the task asked for the value. `default`: runtime.toml or fleet. `project`, or words.
-    source: str
 
 
 class RunSummary(Struct, frozen=True, kw_only=True):
