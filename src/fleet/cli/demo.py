@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import click
 
 from fleet.cli.live_view import live_view
-from fleet.cli.terminal_text import cut, painted, table, terminal_width
+from fleet.cli.terminal_text import painted, table, terminal_width
 from fleet.demo.summary import DemoRow, RowState, StyledLine
 from fleet.errors import BadInput
+from fleet.schemas.shown_text import cut
 
 if TYPE_CHECKING:
     from fleet.web.serve import ListeningServer

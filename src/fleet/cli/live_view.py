@@ -5,8 +5,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import cycle
+
+from fleet.cli.terminal_text import painted
+from fleet.errors import BadInput, QueueError
+from fleet.schemas.shown_text import one_line
 
 #: Without wrapping the terminal cuts a line that is too long, so that a line takes one row.
 _BEGIN, _END = "\x1b[?25l\x1b[?7l", "\x1b[?25h\x1b[?7h"
@@ -14,6 +18,9 @@ _CLEAR_BELOW = "\x1b[J"
 _CLEAR_LINE = "\r\x1b[K"
 #: Seconds after which silence is explained, and between two pictures of the sign that turns.
 _SILENCE, _TURN = 1.0, 0.2
+#: Seconds from one look of --watch to the next; and how many times longer the pause is than the
+#: look before it, so that a slow queue is asked less often.
+_PAUSE, _REST = 1.0, 9
 
 
 @contextmanager
@@ -36,6 +43,20 @@ def live_view() -> Generator[Callable[[Sequence[str]], None]]:
     finally:
         out.write(_END)
         out.flush()
+
+
+def watch_lines(lines: Callable[[], Sequence[str]], instead: str) -> None:
+    """Draw lines over and over, until Ctrl-C; `instead` is the command line for a program."""
+    if not sys.stdout.isatty():
+        raise BadInput("--watch needs a terminal", hint=f"For a program: {instead}")
+    with suppress(KeyboardInterrupt), live_view() as draw:  # Ctrl-C is how a person leaves
+        while True:
+            began = time.monotonic()
+            try:
+                draw(lines())
+            except QueueError as error:  # the queue may answer the next look
+                draw([painted(one_line(error.message), "red")])
+            time.sleep(max(_PAUSE, _REST * (time.monotonic() - began)))
 
 
 @contextmanager

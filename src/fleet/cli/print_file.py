@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from fleet.cli.terminal_text import painted
-from fleet.schemas.shown_text import harmless
+from fleet.schemas import FileChange
+from fleet.schemas.shown_text import harmless, one_line
 
 _DIFF_STYLES = (("+++", "bold"), ("---", "bold"), ("+", "green"), ("-", "red"), ("@@", "cyan"))
 
@@ -30,19 +31,31 @@ def put_diff(chunks: Iterable[bytes]) -> None:
     if not sys.stdout.isatty():
         put(chunks)
         return
+    for line in coloured_diff(chunks):
+        print(line)
+
+
+def coloured_diff(chunks: Iterable[bytes]) -> Iterator[str]:
+    """The lines of a diff, in colour where colours are wanted."""
+    for raw in whole_lines(chunks):
+        line = raw.decode(errors="replace")
+        style = next((style for start, style in _DIFF_STYLES if line.startswith(start)), "")
+        yield painted(harmless(line), style)
+
+
+def changed_file(file: FileChange) -> str:
+    """A file that a run changed, in one line."""
+    return f"{file.kind:<8}{one_line(file.path)}  +{file.added} -{file.removed}"
+
+
+def whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a stream that comes in chunks; at the end also what has no end of line."""
     rest = b""
     for chunk in chunks:
         *whole, rest = (rest + chunk).split(b"\n")
-        for line in whole:
-            print(_coloured(line.decode(errors="replace")))
+        yield from whole
     if rest:
-        print(_coloured(rest.decode(errors="replace")))
-
-
-def coloured_diff(patch: bytes) -> Iterator[str]:
-    """The lines of a whole diff, in colour where colours are wanted."""
-    for line in patch.decode(errors="replace").splitlines():
-        yield _coloured(line)
+        yield rest
 
 
 def paged(lines: Sequence[str], *, pager: bool = True) -> None:
@@ -55,11 +68,6 @@ def paged(lines: Sequence[str], *, pager: bool = True) -> None:
         return
     for line in lines:
         click.echo(line)
-
-
-def _coloured(line: str) -> str:
-    style = next((style for start, style in _DIFF_STYLES if line.startswith(start)), "")
-    return painted(harmless(line), style)
 
 
 def put(chunks: Iterable[bytes]) -> None:

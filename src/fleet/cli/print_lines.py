@@ -4,7 +4,8 @@ the terminal's width, and later lines are indented; in a pipe or a file each sta
 
 import sys
 
-from fleet.cli.terminal_text import ENDLESS, folded, terminal_width, unstyled, wants_colour
+from fleet.cli.terminal_text import ENDLESS, folded, terminal_width, wants_colour
+from fleet.schemas.shown_text import unstyled
 
 #: Where the text of a line of the log begins, behind its time.
 AFTER_TIME = 10

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from fleet.cli.terminal_text import cut, folded, moment, one_line, painted, terminal_width
+from fleet.cli.print_file import whole_lines
+from fleet.cli.terminal_text import folded, painted, terminal_width
 from fleet.control.tasks.task_files import log_line
 from fleet.control.view.task.event_entries import entries_of
 from fleet.control.view.task.transcript import TranscriptEntry
+from fleet.schemas.shown_text import cut, moment, one_line
 
 #: The least room of an event on a terminal, however narrow that is.
 _LEAST_ROOM = 20
@@ -15,12 +17,8 @@ _STYLES = {"error": "red", "note": "cyan", "sign": "dim"}
 
 def readable(chunks: Iterable[bytes], now: datetime) -> Iterator[str]:
     """A line of text for each JSON line that tells something; what is no JSON stays unchanged."""
-    rest = b""
-    for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\n")
-        for raw in whole:
-            yield from _shown(raw, now)
-    yield from _shown(rest, now)
+    for raw in whole_lines(chunks):
+        yield from _shown(raw, now)
 
 
 def _shown(raw: bytes, now: datetime) -> Iterator[str]:

@@ -10,12 +10,11 @@ from click.shell_completion import CompletionItem
 
 from fleet.cli.best_effort import best_effort
 from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import one_line
 from fleet.config import KEYS, projects
 from fleet.control import Control
 from fleet.errors import FleetError
 from fleet.schemas import Status, Task
-from fleet.schemas.shown_text import harmless
+from fleet.schemas.shown_text import harmless, one_line
 
 _MOST = 200
 #: What click asks when Tab is pressed.

@@ -7,40 +7,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from fleet.schemas.shown_text import (
-    cells,
-    count,
-    cut,
-    cut_front,
-    duration,
-    ending_words,
-    first_line,
-    moment,
-    one_line,
-    unstyled,
-    wrapped,
-)
-
-__all__ = [
-    "ENDLESS",
-    "cells",
-    "count",
-    "cut",
-    "cut_front",
-    "duration",
-    "ending_words",
-    "first_line",
-    "folded",
-    "lines",
-    "moment",
-    "one_line",
-    "painted",
-    "table",
-    "terminal_width",
-    "unstyled",
-    "wants_colour",
-    "wrapped",
-]
+from fleet.schemas.shown_text import cells, one_line
 
 #: The width of output that goes to a file or a program: nothing is cut.
 ENDLESS = 10_000

@@ -12,6 +12,7 @@ from msgspec import Struct
 from fleet.demo.script import TASKS, DemoTask, ExpectedEnd
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import Blocked, ContextFull, RateLimited, Task
+from fleet.schemas.shown_text import counted
 
 RowState = Literal[
     "waiting", "ready", "running", "pausing", "asking", "landing", "blocked", "closed"
@@ -138,7 +139,7 @@ def _adoption(report: DemoReport) -> str:
 
 
 def _task_lines(row: DemoRow, report: DemoReport) -> Iterator[StyledLine]:
-    runs = "1 run" if len(row.endings) == 1 else f"{len(row.endings)} runs"
+    runs = counted(len(row.endings), "run")
     mark, style = ("✓", "green") if row.task.status == "closed" else ("✗", "red")
     state = f"landed on {row.landed}" if row.landed else row.task.status
     yield f"  {mark} {row.task.id}  {row.demo_task.title}: {state}, {runs}", style

@@ -18,6 +18,7 @@ from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs.outcome_history import FILE as OUTCOME
 from fleet.runs.run_directory import Run, latest_run
 from fleet.runs.run_id import RunId
+from fleet.schemas.shown_text import some
 
 #: How many are named; the others are counted.
 _NAMED = 5
@@ -49,7 +50,7 @@ def stale_runs(installation: Installation) -> Iterator[CheckResult]:
     ]
     if not stale:
         return
-    names = _listed([f"{run.task_id} run {run.number}" for run in stale])
+    names = some([f"{run.task_id} run {run.number}" for run in stale], _NAMED)
     if supervisor_of(installation.home):
         fix = "The supervisor settles them when it looks at their tasks; see: fleet log"
     else:
@@ -71,8 +72,10 @@ def orphans(installation: Installation) -> Iterator[CheckResult]:
     if not found:
         return
     pids = sorted(row.who.pid for rows in found.values() for row in rows)
-    tasks = _listed(sorted({run_id.task for run_id in found}))
-    what = f"{len(pids)} processes of runs that are over ({tasks}): {_listed(list(map(str, pids)))}"
+    tasks = some(sorted({run_id.task for run_id in found}), _NAMED)
+    what = (
+        f"{len(pids)} processes of runs that are over ({tasks}): {some([*map(str, pids)], _NAMED)}"
+    )
     fix = "A supervisor ends them when it starts: fleet restart, or fleet run"
     yield CheckResult("orphans", "warning", what, fix)
 
@@ -118,8 +121,3 @@ def _lives(home: Home, run_id: RunId) -> bool:
         return started is None or process_identity.alive(started.keeper)
     except (InvalidTask, FleetError, OSError):
         return False
-
-
-def _listed(names: list[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

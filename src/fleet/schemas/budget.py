@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from fleet.errors import BadInput
+from fleet.schemas.shown_text import counted
 from fleet.schemas.units import dollars
 
 #: The text for "no budget".
@@ -85,7 +86,7 @@ class Spend(Struct, frozen=True, kw_only=True, omit_defaults=True):
         usd = f"{'~' if self.estimated_usd else ''}{shown_usd(self.usd, exact=True)}"
         if self.unpriced:
             known = f"{usd} and " if self.usd else ""
-            usd = f"{known}an unknown cost ({shown_runs(self.unpriced)})"
+            usd = f"{known}an unknown cost ({counted(self.unpriced, 'run')})"
         tokens = f"{shown_tokens(self.tokens)} tokens, " if self.tokens or not self.unpriced else ""
         return f"{tokens}{usd}"
 
@@ -131,11 +132,6 @@ def shown_usd(amount: float, *, exact: bool = False) -> str:
     if 0 < amount < 0.01:
         return f"${amount:.2g}" if amount >= 0.0001 else "$0.0001"
     return f"${amount:,.2f}" if exact or amount % 1 else f"${amount:,.0f}"
-
-
-def shown_runs(count: int) -> str:
-    """`1 run`, `3 runs`."""
-    return "1 run" if count == 1 else f"{count} runs"
 
 
 def shown_tokens(count: int) -> str:
@@ -194,7 +190,7 @@ class BudgetStatus(Struct, frozen=True, kw_only=True):
     @property
     def figures(self) -> str:
         """`~$12.40 of $20 (62 %)`, with the number of runs of unknown cost."""
-        more = f" and {shown_runs(self.spent.unpriced)} of unknown cost" if self.blind else ""
+        more = f" and {counted(self.spent.unpriced, 'run')} of unknown cost" if self.blind else ""
         return f"{self.spent.shown(self.budget)} of {self.budget} ({self.percent} %){more}"
 
     def __str__(self) -> str:

@@ -1,5 +1,6 @@
 """What fleet saw of a run: the content of `receipt.json`. Pure."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
@@ -162,6 +163,13 @@ class Finding(Struct, frozen=True, kw_only=True):
 #: The four words for a claim of completion. checked: the operator's verify commands passed on what
 #: the run left. plausible: nothing contradicts the claim, and nothing proves it.
 VerdictState = Literal["checked", "plausible", "unverified", "out_of_scope"]
+#: The colour of each on a terminal.
+VERDICT_COLOURS: Mapping[VerdictState, str] = {
+    "checked": "green",
+    "plausible": "cyan",
+    "unverified": "yellow",
+    "out_of_scope": "red",
+}
 
 
 class Verdict(Struct, frozen=True, kw_only=True):

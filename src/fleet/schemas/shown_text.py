@@ -80,6 +80,27 @@ def count(number: int) -> str:
     return f"{number / 1_000_000:.1f}M"
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """`1 run`, `3 runs`; `many` is the plural where that is not with an s."""
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
+def ahead(at: datetime, now: datetime) -> str:
+    """A moment that comes, and in how long: `14:05:00 (in 3m 05s)`."""
+    return f"{moment(at, now)} (in {duration((at - now).total_seconds())})"
+
+
+def bar(share: float, width: int) -> str:
+    """A gauge of `width` cells: `███░░`."""
+    full = round(max(0.0, min(1.0, share)) * width)
+    return "█" * full + "░" * (width - full)
+
+
+def fullness(percent: float) -> str:
+    """The colour of a gauge: green, yellow from 50 %, red from 80 %."""
+    return "red" if percent >= 80 else "yellow" if percent >= 50 else "green"
+
+
 def some(names: Sequence[str], most: int, more: int = 0) -> str:
     """The first names, and how many there are beyond these: `a, b and 3 more`. `more` is how many
     there are beside those that are given.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fleet.control import Control
 from fleet.control.acts.act_table import ActEnd, carry_out, command_line
 from fleet.control.acts.wishes import CommentOnLine
-from fleet.schemas.budget import shown_runs
+from fleet.schemas.shown_text import counted
 from fleet.tui.forms.new_task import NewTaskForm
 from fleet.tui.forms.palette import Palette, PaletteEntry
 from fleet.tui.forms.text_form import TextForm
@@ -156,7 +156,9 @@ class PersonActs:
             if typed:
                 self.act("stop_all", {"confirm": WORD})
 
-        self._app.push_screen(WordForm(f"This ends {shown_runs(runs)}, and pauses fleet."), take)
+        self._app.push_screen(
+            WordForm(f"This ends {counted(runs, 'run')}, and pauses fleet."), take
+        )
 
     def new(self) -> None:
         if self._refused():

@@ -89,12 +89,6 @@ def fact(
     return [head, *(((" " * column_width, ""), (row, style)) for row in rows[1:])]
 
 
-def bar(share: float, width: int) -> str:
-    """A gauge of `width` cells: `███░░`."""
-    full = round(max(0.0, min(1.0, share)) * width)
-    return "█" * full + "░" * (width - full)
-
-
 def joined(parts: Sequence[SpanLine], between: str = "  ") -> SpanLine:
     """One line out of several, with a text between them."""
     found: list[Span] = []

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from fleet.control.view.now import Now, SupervisorNow, TaskRow
-from fleet.schemas.shown_text import cells, cut, duration
+from fleet.schemas.shown_text import cells, cut, duration, some
 from fleet.tui.spans import Span, SpanLine, plain, said, sides
 
 VIEWS: Mapping[str, str] = {
@@ -122,8 +122,5 @@ def exit_lines(now: Now | None, at: datetime) -> list[str]:
 
 
 def _names(rows: Sequence[TaskRow]) -> str:
-    if not rows:
-        return ""
-    named = [f"{said(row.id)}{' asks' if row.question else ''}" for row in rows[:_NAMED]]
-    more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
-    return f": {', '.join(named)}{more}"
+    named = [f"{said(row.id)}{' asks' if row.question else ''}" for row in rows]
+    return f": {some(named, _NAMED)}" if named else ""

@@ -6,8 +6,8 @@ import pytest
 from msgspec import structs
 
 from fleet.cli.inspect.receipt import show_receipt
-from fleet.cli.terminal_text import ending_words
 from fleet.schemas import Command, Finding, Receipt, Usage, Verdict
+from fleet.schemas.shown_text import ending_words
 
 
 def test_the_output_of_a_failed_check_stands_below_its_rule(capsys):

@@ -6,9 +6,10 @@ import pytest
 
 from fleet.cli import terminal_text
 from fleet.cli.inspect.tasks_table import tasks_table
-from fleet.cli.terminal_text import ENDLESS, cells
+from fleet.cli.terminal_text import ENDLESS
 from fleet.control.tasks.in_progress import InProgress
 from fleet.runs.progress_json import Progress
+from fleet.schemas.shown_text import cells
 from tests.builders import NOW
 
 

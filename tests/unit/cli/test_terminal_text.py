@@ -4,20 +4,19 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from fleet.cli.terminal_text import (
+from fleet.cli.terminal_text import folded, table
+from fleet.schemas.shown_text import (
     cells,
     count,
     cut,
     cut_front,
     duration,
     first_line,
-    folded,
+    harmless,
     moment,
     one_line,
-    table,
     wrapped,
 )
-from fleet.schemas.shown_text import harmless
 from tests.builders import NOW
 
 

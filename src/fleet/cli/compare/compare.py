@@ -13,7 +13,7 @@ from fleet.cli.compare.output import comparison_json, diff_lines, entry_table, s
 from fleet.cli.print_file import paged
 from fleet.cli.print_lines import AFTER_TIME, print_line
 from fleet.cli.task_ids import task_id
-from fleet.cli.terminal_text import one_line, terminal_width
+from fleet.cli.terminal_text import terminal_width
 from fleet.control import Control
 from fleet.control.acts.each_act import pick
 from fleet.control.compare.begin import begin, comparison_of, complete, parse_wanted, uncommitted
@@ -25,6 +25,7 @@ from fleet.control.status import is_supervised
 from fleet.errors import BadInput, FleetError
 from fleet.schemas import Task
 from fleet.schemas.comparison import Comparison, Entry
+from fleet.schemas.shown_text import counted, one_line
 
 
 class Unfinished(FleetError):
@@ -146,7 +147,7 @@ def _print_beginning(fleet: Control, task: Task, comparison: Comparison) -> None
     print_line(f"{task.id} is tried {number} times, each from {comparison.commit[:12]}.")
     changed = uncommitted(fleet, comparison)
     if changed:
-        files = "1 file is" if changed == 1 else f"{changed} files are"
+        files = counted(changed, "file is", "files are")
         print_line(
             f"{files} not as committed in {one_line(comparison.repository)}:"
             " no entry sees that, and --pick wants it committed or put aside."

@@ -9,12 +9,13 @@ import click
 from fleet.cli.compare.output import entry_table, word
 from fleet.cli.live_view import live_view
 from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import first_line, one_line, terminal_width
+from fleet.cli.terminal_text import terminal_width
 from fleet.control import Control
 from fleet.control.compare.results import results
 from fleet.control.status import is_supervised
 from fleet.errors import QueueError
 from fleet.schemas.comparison import Comparison, Entry
+from fleet.schemas.shown_text import first_line, one_line
 
 #: Seconds between two reads of the results, and how much longer than one read the pause is.
 PAUSE, REST = 0.5, 4

@@ -6,17 +6,17 @@ from typing import Any
 import msgspec
 
 from fleet.cli.json_output import pretty
-from fleet.cli.terminal_text import count, cut, duration, first_line, one_line, painted, table
+from fleet.cli.print_file import changed_file, coloured_diff
+from fleet.cli.terminal_text import painted, table
 from fleet.control.compare.diffs import EntryDiff
 from fleet.control.compare.results import Range, Summary, summaries
 from fleet.control.usage import ENOUGH
 from fleet.schemas.comparison import Comparison, Entry, EntryStanding, Result
+from fleet.schemas.receipt import VERDICT_COLOURS
+from fleet.schemas.shown_text import count, counted, cut, duration, first_line, one_line
 
 _COLOURS: Mapping[EntryStanding, str] = {
-    "checked": "green",
-    "plausible": "green",
-    "unverified": "red",
-    "out_of_scope": "red",
+    **VERDICT_COLOURS,
     "failed": "red",
     "gone": "red",
     "asks": "yellow",
@@ -29,7 +29,6 @@ _HEAD = ("entry", "coder", "result", "time", "tokens", "cost", "change", "runs")
 #: Which columns go first where there is no room; --json has all of them.
 _DROP = ("runs", "tokens", "cost", "change")
 _RIGHT = frozenset({"time", "tokens", "cost", "runs"})
-_DIFF_COLOURS: Mapping[str, str] = {"+": "green", "-": "red"}
 
 
 def entry_table(entries: Sequence[Entry], width: int) -> Iterator[str]:
@@ -83,8 +82,9 @@ def shown_size(result: Result) -> str:
     size = result.size
     if size is None:
         return "-"
-    files = "1 file" if size.files == 1 else f"{size.files} files"
-    return f"{files} +{size.added} -{size.removed}" if size.files else "nothing"
+    return (
+        f"{counted(size.files, 'file')} +{size.added} -{size.removed}" if size.files else "nothing"
+    )
 
 
 def summary_table(found: Sequence[Summary]) -> Iterator[str]:
@@ -133,22 +133,13 @@ def diff_lines(diffs: Sequence[EntryDiff]) -> Iterator[str]:
         if diff.trouble:
             yield f"  {one_line(diff.trouble)}"
         for file in diff.files:
-            yield f"  {file.kind:<8}{one_line(file.path)}  +{file.added} -{file.removed}"
+            yield f"  {changed_file(file)}"
         yield ""
     for diff in diffs:
         if diff.patch:
             yield painted(f"── {one_line(diff.name)} ──", "bold")
-            yield from map(_coloured, diff.patch.splitlines())
+            yield from coloured_diff([diff.patch.encode(errors="replace")])
             yield ""
-
-
-def _coloured(line: str) -> str:
-    text = one_line(line.expandtabs(4))
-    if line.startswith("diff --git "):
-        return painted(text, "cyan")
-    if line.startswith(("+++", "---")):
-        return text
-    return painted(text, _DIFF_COLOURS.get(line[:1], ""))
 
 
 def comparison_json(comparison: Comparison, found: Sequence[Entry]) -> str:

@@ -5,8 +5,9 @@ import click
 from fleet import control
 from fleet.cli.cost.usage import NOTHING, moment
 from fleet.cli.json_output import pretty
-from fleet.cli.terminal_text import count, one_line, table, terminal_width
+from fleet.cli.terminal_text import table, terminal_width
 from fleet.control.usage import ENOUGH, CoderRecord, ended_runs, records
+from fleet.schemas.shown_text import count, one_line
 
 
 @click.command("stats")

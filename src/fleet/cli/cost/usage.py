@@ -8,7 +8,7 @@ import msgspec
 
 from fleet import control
 from fleet.cli.json_output import pretty
-from fleet.cli.terminal_text import count, cut, cut_front, one_line, table, terminal_width
+from fleet.cli.terminal_text import table, terminal_width
 from fleet.control import Control
 from fleet.control.budget_status import day_budgets
 from fleet.control.usage import (
@@ -23,7 +23,8 @@ from fleet.control.usage import (
     titles,
 )
 from fleet.errors import BadInput
-from fleet.schemas.budget import BudgetStatus, shown_runs, shown_usd
+from fleet.schemas.budget import BudgetStatus, shown_usd
+from fleet.schemas.shown_text import bar, count, counted, cut, cut_front, one_line
 from fleet.schemas.units import span
 
 #: The length of a bar.
@@ -115,9 +116,9 @@ def show_budgets(days: Sequence[BudgetStatus]) -> None:
     width = max(map(len, names))
     click.secho("budgets of today", bold=True)
     for name, each in zip(names, days, strict=True):
-        bar = _bar(min(1.0, each.spent.share_of(each.budget)))
+        gauge = bar(each.spent.share_of(each.budget), _BAR)
         colour = "red" if each.reached else "yellow" if each.near else "green"
-        line = f"{name:<{width}}  {click.style(bar, fg=colour)} {one_line(each.figures)}"
+        line = f"{name:<{width}}  {click.style(gauge, fg=colour)} {one_line(each.figures)}"
         click.echo(f"{line}: spent, {one_line(each.way_out)}" if each.reached else line)
 
 
@@ -133,17 +134,18 @@ def _cells(row: Spent, most: int) -> tuple[str, ...]:
     fresh, lost = used.input + used.cache_write, _share(row.wasted_tokens, used.total)
     # Every run uses tokens: 0 means that the CLI told none.
     kinds = [count(n) if used.total else "?" for n in (fresh, used.cache_read, used.output)]
-    bar = _bar(used.total / most)
-    return (bar, _tokens(used.total), *kinds, _cost(row), lost, str(row.runs))
+    return (
+        bar(used.total / most, _BAR),
+        _tokens(used.total),
+        *kinds,
+        _cost(row),
+        lost,
+        str(row.runs),
+    )
 
 
 def _tokens(total: int) -> str:
     return count(total) if total else "?"
-
-
-def _bar(share: float) -> str:
-    filled = round(_BAR * share)
-    return "█" * filled + "░" * (_BAR - filled)
 
 
 def _summary(total: Spent) -> str:
@@ -151,7 +153,7 @@ def _summary(total: Spent) -> str:
     read = used.input + used.cache_write + used.cache_read
     tokens = f"{count(used.total)} tokens" if used.total else "an unknown number of tokens"
     cost = "at an unknown cost" if total.unpriced == total.runs else _cost(total)
-    parts = [f"{tokens} in {shown_runs(total.runs)}, {cost}"]
+    parts = [f"{tokens} in {counted(total.runs, 'run')}, {cost}"]
     if read:
         parts.append(f"{_share(used.cache_read, read)} of the input was cached")
     verified = {"checked": total.checked, "plausible": total.plausible}
@@ -161,13 +163,13 @@ def _summary(total: Spent) -> str:
     if total.wasted_runs:
         money = f", {_mark(total)}{shown_usd(total.wasted_usd, exact=True)}"
         words = money if total.wasted_usd else ""
-        lost = f"{shown_runs(total.wasted_runs)} without verified work"
+        lost = f"{counted(total.wasted_runs, 'run')} without verified work"
         tokens = f"{_tokens(total.wasted_tokens)} tokens"
         parts.append(f"{tokens}{words} went into {lost}")
     if total.uncounted and total.uncounted < total.runs:
-        parts.append(f"the tokens of {shown_runs(total.uncounted)} are not all known")
+        parts.append(f"the tokens of {counted(total.uncounted, 'run')} are not all known")
     if total.unpriced and total.unpriced < total.runs:
-        parts.append(f"+?: the cost of {shown_runs(total.unpriced)} is not known")
+        parts.append(f"+?: the cost of {counted(total.unpriced, 'run')} is not known")
     return "\n".join(parts)
 
 

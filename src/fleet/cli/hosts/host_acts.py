@@ -9,6 +9,7 @@ from fleet.cli.hosts import host_add
 from fleet.control import Control
 from fleet.control.hosts import act_on_host
 from fleet.schemas import Host
+from fleet.schemas.shown_text import counted
 
 
 @click.group("host")
@@ -46,8 +47,8 @@ def lost(name: str, yes: bool) -> None:
         question = f"Is host {name} off for certain? Agents that live on there would work twice."
         click.confirm(question, abort=True)
     host, freed = act_on_host.lost(control.opened(), name)
-    count = "1 task" if len(freed) == 1 else f"{len(freed)} tasks"
-    click.echo(f"{host.name} is given up. {count} can begin elsewhere: {', '.join(freed) or '-'}")
+    tasks = counted(len(freed), "task")
+    click.echo(f"{host.name} is given up. {tasks} can begin elsewhere: {', '.join(freed) or '-'}")
 
 
 @command.command()

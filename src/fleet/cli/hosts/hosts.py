@@ -1,21 +1,16 @@
 """`fleet hosts`: the machines that share the queue, and what each does now."""
 
-import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 
 import click
 
 from fleet import control
-from fleet.cli.live_view import live_view
+from fleet.cli.live_view import watch_lines
 from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import duration, one_line
-from fleet.control import Control
 from fleet.control.hosts.hosts_now import HostNow, hosts_now
-from fleet.errors import BadInput
+from fleet.schemas.shown_text import duration, one_line
 
-_PAUSE = 1.0
 _COLOURS = {"up": "green", "draining": "yellow", "silent": "red"}
 
 
@@ -34,19 +29,10 @@ def command(watch: bool, as_json: bool) -> None:
 
         click.echo(pretty(hosts_now(fleet)))
     elif watch:
-        _watch(fleet)
+        watch_lines(lambda: list(_lines(hosts_now(fleet))), "fleet hosts --json")
     else:
         for line in _lines(hosts_now(fleet)):
             print_line(line, 4)
-
-
-def _watch(fleet: Control) -> None:
-    if not sys.stdout.isatty():
-        raise BadInput("--watch needs a terminal", hint="For a program: fleet hosts --json")
-    with live_view() as draw:
-        while True:
-            draw(list(_lines(hosts_now(fleet))))
-            time.sleep(_PAUSE)
 
 
 def _lines(found: list[HostNow]) -> Iterator[str]:

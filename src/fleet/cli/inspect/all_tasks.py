@@ -5,14 +5,13 @@ done today, one line a task.
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from fleet.cli.terminal_text import cells, cut, duration, moment, one_line, painted, wrapped
+from fleet.cli.inspect.tasks_table import with_reason
+from fleet.cli.terminal_text import painted
 from fleet.control import Control
 from fleet.control.view.now import Now, TaskRow
 from fleet.control.view.read_now import NowReader
-
-#: How far a reason stands in below the task, where there is no room behind the title.
-_INDENT = 4
-_VERDICTS = {"checked": "green", "plausible": "cyan", "unverified": "red", "out_of_scope": "red"}
+from fleet.schemas.receipt import VERDICT_COLOURS
+from fleet.schemas.shown_text import cells, duration, moment, one_line
 
 
 def read_all(fleet: Control, now: datetime) -> Now:
@@ -48,22 +47,18 @@ def _lines(row: TaskRow, now: datetime, width: int, ids: int) -> Iterator[str]:
     """One line; a second one where the reason has no room."""
     age = duration((now - row.since).total_seconds()).partition(" ")[0] if row.since else ""
     head = f"{one_line(row.id):<{ids}}  {age:>4}  "
-    title, (reason, style) = one_line(row.title), _reason(row, now)
-    room = width - cells(head)
     shown = painted(f"{one_line(row.id):<{ids}}", "cyan") + painted(f"  {age:>4}  ", "dim")
-    if not reason or cells(title) + 3 + cells(reason) <= room:
-        yield f"{shown}{title}" + (f" · {painted(reason, style)}" if reason else "")
-        return
-    yield f"{shown}{cut(title, room)}"
-    for line in wrapped(reason, max(20, width - _INDENT)):
-        yield f"{'':{_INDENT}}{painted(line, style)}"
+    title, below = with_reason(row.title, *_reason(row, now), width - cells(head), width)
+    yield f"{shown}{title}"
+    yield from below
 
 
 def _reason(row: TaskRow, now: datetime) -> tuple[str, str]:
     """Why a task stands where it stands, with the way on, and a colour."""
     if row.group == "done":
         words = row.landing_words or row.verdict or ""
-        return one_line(words.replace("_", " ")), _VERDICTS.get(row.verdict or "", "dim")
+        style = VERDICT_COLOURS[row.verdict] if row.verdict else "dim"
+        return one_line(words.replace("_", " ")), style
     words = (row.question or row.reason).strip().partition("\n")[0]
     until = f" until {moment(row.until, now)}" if row.until else ""
     line = row.way_on.line if row.way_on else ""

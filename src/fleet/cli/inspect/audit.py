@@ -4,8 +4,8 @@ import click
 
 from fleet import control
 from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import one_line
 from fleet.control.audit.audit_log import AuditLine, lines, verify
+from fleet.schemas.shown_text import counted, one_line
 
 
 @click.command("audit")
@@ -29,7 +29,7 @@ def command(count: int, check: bool, as_json: bool) -> int:
         seen = verify(home)
         for problem in seen.problems:
             print_line(f"broken: {problem}", err=True)
-        acts = f"{seen.lines} act{'' if seen.lines == 1 else 's'}"
+        acts = counted(seen.lines, "act")
         print_line(f"{acts}: {'the chain is broken' if seen.problems else 'the chain is whole'}")
         return 1 if seen.problems else 0
     found = lines(home, count)

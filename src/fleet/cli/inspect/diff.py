@@ -4,8 +4,7 @@ import click
 import msgspec
 
 from fleet.cli.json_output import pretty
-from fleet.cli.print_file import put_diff
-from fleet.cli.terminal_text import one_line
+from fleet.cli.print_file import changed_file, put_diff
 from fleet.control import Control
 from fleet.control.tasks.receipt import changes_of, diff_of
 from fleet.control.tasks.task_files import read_whole
@@ -21,6 +20,6 @@ def show_diff(fleet: Control, word: str, number: int | None, *, stat: bool, as_j
         click.echo(pretty(msgspec.to_builtins(changes)))
         return
     for file in changes.files:
-        click.echo(f"{file.kind:<8}{one_line(file.path)}  +{file.added} -{file.removed}")
+        click.echo(changed_file(file))
     if changes.more:
         click.echo(f"… and {changes.more} more")

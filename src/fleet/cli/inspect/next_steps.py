@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from fleet import control
 from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import cells, one_line, painted
+from fleet.cli.terminal_text import painted
 from fleet.errors import FleetError
+from fleet.schemas.shown_text import cells, one_line
 
 #: A command and what it is for.
 NextStep = tuple[str, str]

@@ -1,6 +1,6 @@
 """`fleet task ID receipt`: what fleet saw of one run, the verdict first."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -11,14 +11,8 @@ from fleet.cli.print_lines import print_line, row
 from fleet.control.review.receipt_rows import landing_rows, receipt_rows, verdict_words
 from fleet.home.landing_json import Landing
 from fleet.schemas import Receipt
-from fleet.schemas.receipt import VerdictState
+from fleet.schemas.receipt import VERDICT_COLOURS
 
-_COLOURS: Mapping[VerdictState, str] = {
-    "checked": "green",
-    "plausible": "cyan",
-    "unverified": "yellow",
-    "out_of_scope": "red",
-}
 #: The column that values begin at.
 _COLUMN = 12
 
@@ -53,4 +47,4 @@ def _state(receipt: Receipt) -> str:
         return words
     state = receipt.verdict.state
     word = state.replace("_", " ")
-    return words.replace(word, click.style(word, fg=_COLOURS[state], bold=True), 1)
+    return words.replace(word, click.style(word, fg=VERDICT_COLOURS[state], bold=True), 1)

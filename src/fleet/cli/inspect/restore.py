@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 
 from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import one_line
 from fleet.control import Control
 from fleet.control.tasks.restore import RestorePlan, carry_out, plan
 from fleet.errors import FleetError
+from fleet.schemas.shown_text import one_line, some
+
+#: How many files are named that a run added.
+_MOST_NAMED = 5
 
 
 class NotRestored(FleetError):
@@ -47,8 +50,8 @@ def restore(
 def _tell_rest(steps: RestorePlan) -> None:
     left = steps.of("leave")
     if left:
-        some = ", ".join(map(one_line, left[:5])) + (" …" if len(left) > 5 else "")
-        print_line(f"{len(left)} files that the run added are left; name them to remove: {some}")
+        names = some([*map(one_line, left)], _MOST_NAMED)
+        print_line(f"{len(left)} files that the run added are left; name them to remove: {names}")
     if not steps.steps:
         print_line(f"run {steps.run.number} of {steps.task_id} changed no such file")
     for line in steps.refs:

@@ -14,13 +14,13 @@ from fleet.cli.inspect.restore import restore
 from fleet.cli.print_file import put, put_lines
 from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import task_id
-from fleet.cli.terminal_text import one_line
 from fleet.cli.tracker.show import show_task
 from fleet.control.landing.open_landings import landing_of_run
 from fleet.control.tasks.in_progress import in_progress
 from fleet.control.tasks.receipt import receipt_of
 from fleet.control.tasks.task_files import WHATS, What, document, followed, whole
 from fleet.errors import BadInput
+from fleet.schemas.shown_text import one_line
 
 #: What can be asked of a task.
 _WORDS = (*WHATS, "receipt", "diff", "restore")

@@ -1,25 +1,21 @@
 """`fleet tasks`: what is being worked on, once or over and over."""
 
 import sys
-import time
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import datetime
 
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
-from fleet.cli.terminal_text import one_line, painted, terminal_width, wrapped
+from fleet.cli.terminal_text import painted, terminal_width
 from fleet.control import Control
 from fleet.control.landing.landing_rows import with_landings
 from fleet.control.tasks.in_progress import InProgress, in_progress, shared_directories
-from fleet.errors import BadInput, QueueError
+from fleet.errors import BadInput
+from fleet.schemas.shown_text import one_line, some, wrapped
 
 LIMIT = 50
 NOTHING = "No tasks in progress."
-#: Seconds from one look of --watch to the next; and how many times longer the pause is than the
-#: look before it, so that a slow queue is asked less often.
-_PAUSE, _REST = 1.0, 9
 #: How many tasks of one directory are named.
 _MOST_NAMED = 5
 
@@ -30,7 +26,10 @@ def tasks(line: Parsed) -> int:
         raise BadInput(f"--limit must be 1 or more, not {limit}")
     fleet = control.opened()
     if line.switch("watch"):
-        _watch(fleet, limit, whole=line.switch("all"))
+        from fleet.cli.live_view import watch_lines
+
+        look = _all_view if line.switch("all") else _running_view
+        watch_lines(lambda: look(fleet, limit), "fleet tasks --json")
         return 0
     if line.switch("all"):
         return _show_all(fleet, limit, as_json=line.switch("json"))
@@ -65,8 +64,12 @@ def _all_view(fleet: Control, limit: int) -> list[str]:
     from fleet.cli.inspect.all_tasks import all_view, read_all
 
     now = datetime.now().astimezone()
-    running = _view(with_landings(fleet, in_progress(fleet)), limit)
+    running = _running_view(fleet, limit)
     return list(all_view(read_all(fleet, now), running, now, terminal_width(), limit))
+
+
+def _running_view(fleet: Control, limit: int) -> list[str]:
+    return _view(with_landings(fleet, in_progress(fleet)), limit)
 
 
 def _view(found: Sequence[InProgress], limit: int) -> list[str]:
@@ -78,8 +81,8 @@ def _view(found: Sequence[InProgress], limit: int) -> list[str]:
     if len(found) > limit:
         lines.append(painted(f"and {len(found) - limit} more (--limit {len(found)})", "dim"))
     for cwd, ids in shared_directories(found).items():
-        many = ", ".join(ids[:_MOST_NAMED]) + (" and others" if len(ids) > _MOST_NAMED else "")
-        text = f"{many} work in one directory, {cwd}: --isolation gives each task its own"
+        names = some(ids, _MOST_NAMED)
+        text = f"{names} work in one directory, {cwd}: --isolation gives each task its own"
         lines += [painted(line, "yellow") for line in wrapped(one_line(text), terminal_width())]
     return lines
 
@@ -91,22 +94,6 @@ def row_shape(task: InProgress) -> dict[str, object]:
     row, run = structs.asdict(task), structs.asdict(task.progress)
     del row["progress"], run["doing"], run["why"], run["until"]
     return {**row, **run, "context_percent": task.context_percent}
-
-
-def _watch(fleet: Control, limit: int, *, whole: bool) -> None:
-    if not sys.stdout.isatty():
-        raise BadInput("--watch needs a terminal", hint="For a program: fleet tasks --json")
-    from fleet.cli.live_view import live_view
-
-    with suppress(KeyboardInterrupt), live_view() as draw:  # Ctrl-C is how a person leaves
-        while True:
-            began = time.monotonic()
-            try:
-                found = None if whole else with_landings(fleet, in_progress(fleet))
-                draw(_all_view(fleet, limit) if found is None else _view(found, limit))
-            except QueueError as error:  # the queue may answer the next look
-                draw([painted(one_line(error.message), "red")])
-            time.sleep(max(_PAUSE, _REST * (time.monotonic() - began)))
 
 
 QUICK = Quick(

@@ -7,20 +7,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from fleet.cli.terminal_text import (
-    ENDLESS,
+from fleet.cli.terminal_text import ENDLESS, painted, table
+from fleet.control.tasks.in_progress import Doing, InProgress
+from fleet.schemas.shown_text import (
     cells,
     count,
     cut,
     cut_front,
     duration,
+    fullness,
     moment,
     one_line,
-    painted,
-    table,
     wrapped,
 )
-from fleet.control.tasks.in_progress import Doing, InProgress
 
 #: Colours of what is not plainly running. No entry: the state passes by itself.
 _COLOURS: Mapping[Doing, str] = {
@@ -104,9 +103,8 @@ def _context(task: InProgress, *, with_tokens: bool) -> str:
     percent = task.context_percent
     if percent is None:
         return painted("-", "dim")
-    style = "red" if percent >= 80 else "yellow" if percent >= 50 else "green"
     tokens = f"{count(task.progress.context_peak)} " if with_tokens else ""
-    return painted(f"{tokens}{percent:>2}%", style)
+    return painted(f"{tokens}{percent:>2}%", fullness(percent))
 
 
 def _coder(task: InProgress) -> str:
@@ -126,11 +124,17 @@ def _weight(task: InProgress, name: str) -> str:
 
 def _title(task: InProgress, room: int, width: int) -> tuple[str, list[str]]:
     """The title with anything unusual behind it, and the lines below if there is no room."""
-    title, reason = one_line(task.title), one_line(task.reason)
-    style = "yellow"
-    if task.doing != "running":
-        reason = f"{task.doing}: {reason}".removesuffix(": ")
-        style = _COLOURS.get(task.doing, "dim")
+    if task.doing == "running":
+        return with_reason(task.title, task.reason, "yellow", room, width)
+    reason = f"{task.doing}: {task.reason}".removesuffix(": ")
+    return with_reason(task.title, reason, _COLOURS.get(task.doing, "dim"), room, width)
+
+
+def with_reason(
+    title: str, reason: str, style: str, room: int, width: int
+) -> tuple[str, list[str]]:
+    """A title in `room` columns with the reason behind it, or on lines of `width` below it."""
+    title, reason = one_line(title), one_line(reason)
     if not reason:
         return cut(title, room), []
     if cells(title) + 3 + cells(reason) <= room:

@@ -15,7 +15,7 @@ from fleet.cli.print_file import coloured_diff, paged
 from fleet.cli.print_lines import print_line
 from fleet.cli.run.run import NEEDS_YOU
 from fleet.cli.task_ids import completer
-from fleet.cli.terminal_text import one_line, terminal_width
+from fleet.cli.terminal_text import terminal_width
 from fleet.control import Control
 from fleet.control.acts.each_act import hold, land, release, revert
 from fleet.control.landing.check_folds import CheckedFolds, FoldConflict, check_folds
@@ -26,6 +26,7 @@ from fleet.control.review.review import work_of
 from fleet.control.status import is_supervised
 from fleet.errors import BadInput, Refused
 from fleet.home.landing_json import LANDERS
+from fleet.schemas.shown_text import one_line
 
 
 @click.command("land")
@@ -67,7 +68,7 @@ def command(
     fleet = control.opened()
     ids = [fleet.get(word).id for word in task_ids]
     if diff:
-        paged([line for each in ids for line in coloured_diff(work_of(fleet, each).patch)])
+        paged([line for each in ids for line in coloured_diff([work_of(fleet, each).patch])])
     elif holds or releases:
         for each in ids:
             print_line((hold if holds else release)(fleet, each).words)

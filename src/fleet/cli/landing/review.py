@@ -9,7 +9,7 @@ from fleet.cli.json_output import pretty
 from fleet.cli.print_file import coloured_diff, paged
 from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import task_id
-from fleet.cli.terminal_text import folded, one_line, painted
+from fleet.cli.terminal_text import folded, painted
 from fleet.control import Control
 from fleet.control.acts import each_act
 from fleet.control.landing.open_landings import landing_of_run
@@ -18,6 +18,7 @@ from fleet.control.review.review import WorkToReview, work_of
 from fleet.control.status import is_supervised
 from fleet.errors import BadInput
 from fleet.home.landing_json import Landing
+from fleet.schemas.shown_text import one_line
 
 
 @click.command("review")
@@ -84,7 +85,7 @@ def _lines(work: WorkToReview, landing: Landing | None) -> list[str]:
         return [*lines, "", folded(f"No diff: {one_line(work.no_diff)}")]
     if not work.patch:
         return [*lines, "", "Nothing was changed."]
-    lines += ["", *coloured_diff(work.patch), ""]
+    lines += ["", *coloured_diff([work.patch]), ""]
     review = f"fleet review {work.task_id}"
     way = f'To send it back: {review} --reject "…", or --comment FILE:LINE "…"'
     if landing is not None and landing.state == "asks" and landing.why_back is None:

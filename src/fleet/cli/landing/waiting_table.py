@@ -3,16 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from fleet.cli.terminal_text import (
-    cells,
-    cut,
-    duration,
-    first_line,
-    one_line,
-    painted,
-    table,
-    wrapped,
-)
+from fleet.cli.terminal_text import painted, table
 from fleet.control.landing.waiting_list import (
     BranchBehind,
     UnlandedBranch,
@@ -20,6 +11,7 @@ from fleet.control.landing.waiting_list import (
     WaitingList,
 )
 from fleet.home.landing_json import LandingState
+from fleet.schemas.shown_text import cells, counted, cut, duration, first_line, one_line, wrapped
 
 _HEAD = ("ID", "Age", "Files", "Verdict", "Tip", "Title")
 _RIGHT = frozenset({"Age", "Files"})
@@ -108,8 +100,8 @@ def _title(each: UnlandedWork | UnlandedBranch, room: int) -> Iterator[str]:
 
 
 def _follows(each: BranchBehind) -> str:
-    count = "1 commit" if each.commits == 1 else f"{each.commits} commits"
+    commits = counted(each.commits, "commit")
     return one_line(
-        f"{each.branch} is {count} behind what has landed: {each.why}. Once that is out of the way,"
-        " it follows with the next fleet run or fleet land --all"
+        f"{each.branch} is {commits} behind what has landed: {each.why}. Once that is out of the"
+        " way, it follows with the next fleet run or fleet land --all"
     )

@@ -13,7 +13,7 @@ import click
 from fleet import control
 from fleet.cli.json_output import pretty
 from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import moment, one_line, table, wants_colour
+from fleet.cli.terminal_text import table, wants_colour
 from fleet.control import Control
 from fleet.control.acts.act_table import Role
 from fleet.control.landing.only_people import refuse_agents
@@ -21,6 +21,7 @@ from fleet.control.page.open_file import write_open_file
 from fleet.control.page.page_address import live_address
 from fleet.control.page.session_store import AT_ONCE, ROLES, TO_PAIR, SessionStore
 from fleet.errors import FleetError
+from fleet.schemas.shown_text import moment, one_line
 
 if TYPE_CHECKING:
     from fleet.web.serve import Listening, ListeningServer

@@ -13,7 +13,6 @@ from fleet import control
 from fleet.cli.json_output import pretty, task_shape
 from fleet.cli.plan.plan_page import plan_page, written_page
 from fleet.cli.task_ids import coder_names, task_id
-from fleet.cli.terminal_text import one_line
 from fleet.control import Control
 from fleet.control.plan.apply import WrittenPlan, apply
 from fleet.control.plan.load_plan import load_spec
@@ -28,6 +27,7 @@ from fleet.control.plan.write import (
 )
 from fleet.errors import BadInput, NotFound, Refused
 from fleet.schemas import Task
+from fleet.schemas.shown_text import one_line
 
 
 def _spec_flags(command: Callable[..., Any]) -> Callable[..., Any]:

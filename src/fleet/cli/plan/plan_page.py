@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from fleet.cli.terminal_text import cut, folded, one_line, painted, terminal_width
+from fleet.cli.terminal_text import folded, painted, terminal_width
 from fleet.control.plan.apply import WrittenPlan
 from fleet.control.plan.plan_view import ACCEPTANCE, EPIC, PlanView, TaskView
+from fleet.schemas.shown_text import counted, cut, one_line, some
 
 #: The sign and colour of each state.
 _SIGNS = {
@@ -35,21 +36,13 @@ def _figures(view: PlanView) -> str:
     done = sum(task.state == "done" for task in view.tasks)
     work = len(view.tasks) - done - sum(task.state == "group" for task in view.tasks)
     if not work:
-        return f"Nothing is left to do: {_tasks(done)} ticked in the spec."
-    words = f"{_tasks(work)} in {_count(len(view.waves), 'wave')}"
+        return f"Nothing is left to do: {counted(done, 'task')} ticked in the spec."
+    words = f"{counted(work, 'task')} in {counted(len(view.waves), 'wave')}"
     words += f", at most {view.widest} at once" if view.widest > 1 else ""
     optional = sum(task.optional and task.wave > 0 for task in view.tasks)
     words += f"; {optional} optional, which no other waits for" if optional else ""
     ticked = f"; {done} ticked already" if done else ""
     return f"{words}{ticked}"
-
-
-def _tasks(number: int) -> str:
-    return _count(number, "task")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _waves(view: PlanView, width: int) -> Iterator[str]:
@@ -89,7 +82,9 @@ def _checks(view: PlanView) -> Iterator[str]:
         yield folded(f"Every task has to pass the project's verify: {listed}", 2)
     elif view.unchecked:
         yield ""
-        yield folded(f"{_tasks(len(view.unchecked))} without a check: {_listed(view.unchecked)}", 2)
+        yield folded(
+            f"{counted(len(view.unchecked), 'task')} without a check: {_listed(view.unchecked)}", 2
+        )
         way = "fleet config set --project . verify='make test'"
         yield f"  {folded(f'A claim can only be plausible there. For all of them: {way}', 2)}"
 
@@ -189,5 +184,4 @@ def written_page(written: WrittenPlan) -> Iterator[str]:
 
 
 def _listed(keys: Sequence[str]) -> str:
-    shown = ", ".join(map(one_line, keys[:_MOST]))
-    return f"{shown} and {len(keys) - _MOST} more" if len(keys) > _MOST else shown
+    return some([*map(one_line, keys)], _MOST)

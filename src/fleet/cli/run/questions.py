@@ -4,9 +4,10 @@ import click
 
 from fleet import control
 from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import lines, one_line
+from fleet.cli.terminal_text import lines
 from fleet.control.landing.open_landings import landing_tasks
 from fleet.control.tasks.questions import Question, questions
+from fleet.schemas.shown_text import counted, one_line
 
 
 @click.command("questions")
@@ -27,9 +28,11 @@ def command(as_json: bool) -> None:
     if any(not question.plan for question in asked):
         print_line('\nAnswer one: fleet answer ID "…"')
     if others:
-        more = f"{others} more" if asked else f"{others}"
-        what = "task is blocked and asks" if others == 1 else "tasks are blocked and ask"
-        print_line(f"{more} {what} nothing: fleet status")
+        more = "more " if asked else ""
+        what = counted(
+            others, f"{more}task is blocked and asks", f"{more}tasks are blocked and ask"
+        )
+        print_line(f"{what} nothing: fleet status")
     to_land = [each.id for each in landing_tasks(fleet) if each.state == "asks"]
     if to_land:
         wait = "waits" if len(to_land) == 1 else "wait"

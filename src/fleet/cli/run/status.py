@@ -7,12 +7,21 @@ from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
 from fleet.cli.print_lines import print_row
-from fleet.cli.terminal_text import cut, duration, first_line, moment, one_line
 from fleet.control.landing.open_landings import LandingTask
 from fleet.control.queue.needs_person import BlockedTask, TrustWait
 from fleet.control.status import FleetStatus, fleet_status
 from fleet.schemas import STATUSES
 from fleet.schemas.budget import BudgetStatus
+from fleet.schemas.shown_text import (
+    ahead,
+    counted,
+    cut,
+    duration,
+    first_line,
+    moment,
+    one_line,
+    some,
+)
 
 #: How many tasks that wait for the same are named.
 _MOST_NAMED = 5
@@ -44,7 +53,7 @@ def rows(found: FleetStatus, now: datetime) -> list[tuple[str, str]]:
     if found.shortage:
         rows.append(("short", f"no new runs for now: {found.shortage}"))
     rows += [
-        ("cooling", f"{account} until {moment(until, now)} (in {_in(until, now)})")
+        ("cooling", f"{account} until {ahead(until, now)}")
         for account, until in sorted(found.cooling.items())
     ]
     rows += [("account", _shut(name, why)) for name, why in sorted(found.shut.items())]
@@ -103,10 +112,8 @@ def _for_you(task: BlockedTask) -> tuple[str, str]:
 
 def _for_trust(wait: TrustWait) -> str:
     """The tasks that wait for an act of trust, and the command for that act."""
-    count = len(wait.ids)
-    some = "1 task waits" if count == 1 else f"{count} tasks wait"
-    ids = ", ".join(wait.ids[:_MOST_NAMED]) + (" …" if count > _MOST_NAMED else "")
-    return f"{some} for {wait.what}: {ids} ({wait.way_out})"
+    tasks = counted(len(wait.ids), "task waits", "tasks wait")
+    return f"{tasks} for {wait.what}: {some(wait.ids, _MOST_NAMED)} ({wait.way_out})"
 
 
 def _supervisor(found: FleetStatus, now: datetime) -> str:
@@ -114,10 +121,6 @@ def _supervisor(found: FleetStatus, now: datetime) -> str:
         return "not running. Start one: fleet run"
     since = f"since {moment(found.since, now)} ({duration((now - found.since).total_seconds())})"
     return f"running {since}, process {found.pid}"
-
-
-def _in(until: datetime, now: datetime) -> str:
-    return duration((until - now).total_seconds())
 
 
 def _shut(name: str, why: str) -> str:

@@ -10,11 +10,11 @@ from fleet import control
 from fleet.cli.live_view import waiting
 from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import completer
-from fleet.cli.terminal_text import one_line
 from fleet.control import Control
 from fleet.control.acts.each_act import Acted, stop, stop_all, stop_blindly
 from fleet.errors import BadInput, ConfigError
 from fleet.home import Home, home_from, open_home
+from fleet.schemas.shown_text import one_line
 
 if TYPE_CHECKING:
     from fleet.control.tasks.stop import StopEnd

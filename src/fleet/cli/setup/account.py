@@ -8,9 +8,9 @@ from fleet import control
 from fleet.cli.print_lines import print_line
 from fleet.cli.setup.accounts import show
 from fleet.cli.task_ids import account_names, coder_names
-from fleet.cli.terminal_text import one_line
 from fleet.control import account
 from fleet.control.accounts import on_account
+from fleet.schemas.shown_text import counted, one_line
 
 
 @click.group("account")
@@ -120,8 +120,8 @@ def resume(name: str) -> None:
     if woken is None:
         print_line(f"{name} was open already.")
     else:
-        some = {0: "no task", 1: "1 task"}.get(len(woken), f"{len(woken)} tasks")
-        print_line(f"{name} gets work again; {some} waited for it.")
+        tasks = counted(len(woken), "task") if woken else "no task"
+        print_line(f"{name} gets work again; {tasks} waited for it.")
 
 
 @command.command("remove")

@@ -7,9 +7,9 @@ import click
 
 from fleet import control
 from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import duration, moment, one_line
 from fleet.control.accounts import AccountNow, accounts_now
 from fleet.schemas import Window
+from fleet.schemas.shown_text import ahead, bar, one_line
 
 _BAR = 10
 
@@ -50,7 +50,7 @@ def lines(each: AccountNow, now: datetime) -> Iterator[str]:
     name = click.style(one_line(account.name), bold=True)
     yield f"{click.style(mark, fg=colour)} {name} ({one_line(account.coder)}, {login}{reserve})"
     if each.shut:
-        until = f" until {moment(each.until, now)} ({_in(each.until, now)})" if each.until else ""
+        until = f" until {ahead(each.until, now)}" if each.until else ""
         yield f"    {one_line(each.shut)}{until}"
     elif each.unproven:
         yield "    one task tries it before others follow"
@@ -69,13 +69,6 @@ def _window(window: Window, now: datetime) -> str:
     if window.used_percent is None:
         used = f"{'refused' if window.status == 'rejected' else 'open':<{_BAR + 5}}"
     else:
-        filled = round(_BAR * window.used_percent / 100)
-        used = "█" * filled + "░" * (_BAR - filled) + f" {window.used_percent:3.0f}%"
-    ends = ""
-    if window.resets_at is not None:
-        ends = f"  resets {moment(window.resets_at, now)} ({_in(window.resets_at, now)})"
+        used = f"{bar(window.used_percent / 100, _BAR)} {window.used_percent:3.0f}%"
+    ends = f"  resets {ahead(window.resets_at, now)}" if window.resets_at else ""
     return f"{window.kind:<14} {used}{ends}"
-
-
-def _in(at: datetime, now: datetime) -> str:
-    return f"in {duration((at - now).total_seconds())}"

@@ -4,8 +4,9 @@ import click
 
 from fleet import control
 from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import one_line, painted
+from fleet.cli.terminal_text import painted
 from fleet.control.list_coders import CoderHere, coders_here, trust_coders
+from fleet.schemas.shown_text import one_line
 
 
 @click.group("coders", invoke_without_command=True)

@@ -9,13 +9,14 @@ from msgspec import structs
 from fleet import config, control
 from fleet.cli import task_ids
 from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import folded, one_line
+from fleet.cli.terminal_text import folded
 from fleet.config import Setting, projects
 from fleet.control.edit_config import set_project_settings, set_settings, shown_settings
 from fleet.control.landing.trust_remote import trust_upstream
 from fleet.control.task_directory import checked_directory
 from fleet.errors import FleetError
 from fleet.home import home_from, open_home
+from fleet.schemas.shown_text import one_line
 
 
 @click.group("config")

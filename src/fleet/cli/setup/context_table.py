@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import cut_front, one_line, painted, table
+from fleet.cli.terminal_text import painted, table
 from fleet.doctor.context import MEASURED
 from fleet.doctor.context.load import Survey, total
+from fleet.schemas.shown_text import cut_front, one_line
 
 #: How many lines of one kind are shown; the cheaper loads are added up in one line.
 _LINES = 8

@@ -6,9 +6,10 @@ import click
 
 from fleet.cli.live_view import waiting
 from fleet.cli.task_ids import account_names, coder_names
-from fleet.cli.terminal_text import folded, one_line
+from fleet.cli.terminal_text import folded
 from fleet.control.task_directory import checked_directory
 from fleet.errors import BadInput
+from fleet.schemas.shown_text import one_line
 
 _MARK = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "error": ("✗", "red")}
 

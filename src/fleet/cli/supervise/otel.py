@@ -9,8 +9,8 @@ import click
 from fleet import control
 from fleet.cli.json_output import pretty
 from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import duration, one_line
 from fleet.errors import ConfigError
+from fleet.schemas.shown_text import duration, one_line
 
 _EXAMPLE = '[otel] with endpoint = "http://127.0.0.1:4318"'
 

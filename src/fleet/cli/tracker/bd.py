@@ -28,12 +28,12 @@ from fleet.bd.fleet_flags import EVIDENCE, LIMITS, OWN, PLACE
 from fleet.bd.pflag import FlagError, asks_for_help, take
 from fleet.cli.live_view import waiting
 from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import folded, one_line, terminal_width
+from fleet.cli.terminal_text import folded, terminal_width
 from fleet.control import Control
 from fleet.control.acts.task_flags import FlagValues, shown_settings
 from fleet.errors import BadInput, FleetError, InvalidTask
 from fleet.schemas import Settings, Task
-from fleet.schemas.shown_text import harmless, harmless_json
+from fleet.schemas.shown_text import counted, harmless, harmless_json, one_line
 
 if TYPE_CHECKING:
     import click
@@ -227,7 +227,7 @@ def _tell_code(code: "PlacedCode") -> None:
     elif code.stays:
         text = f"it runs on this host only: {code.stays}"
     elif code.left:
-        files = "1 file is" if code.left == 1 else f"{code.left} files are"
+        files = counted(code.left, "file is", "files are")
         text = f"{files} not committed, and other hosts do not get that: commit, or --with-changes"
     else:
         return

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
-from fleet.cli.terminal_text import folded, moment, one_line
+from fleet.cli.terminal_text import folded
 from fleet.control import Control
 from fleet.errors import BadInput, InvalidTask
 from fleet.schemas import Task
+from fleet.schemas.shown_text import moment, one_line
 
 if TYPE_CHECKING:
     from fleet.control.view.why_not_now import Waiting

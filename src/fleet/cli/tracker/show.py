@@ -6,14 +6,7 @@ from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
 from fleet.cli.print_lines import print_line, print_row
-from fleet.cli.terminal_text import (
-    duration,
-    ending_words,
-    first_line,
-    lines,
-    moment,
-    one_line,
-)
+from fleet.cli.terminal_text import lines
 from fleet.control import Control
 from fleet.control.landing.open_landings import landing_host, landing_of, landing_words
 from fleet.control.tasks.show import (
@@ -26,6 +19,7 @@ from fleet.control.tasks.show import (
 )
 from fleet.home.landing_json import Landing
 from fleet.schemas import Task, named
+from fleet.schemas.shown_text import duration, ending_words, first_line, moment, one_line
 
 #: A row of the page: a name (empty: the row continues the one above) and a text.
 ShownField = tuple[str, str]
@@ -137,7 +131,7 @@ def _settings(details: TaskDetails) -> list[ShownField]:
         else:
             tag = "" if each.source == "task" else f" ({each.source})"
             rows.append((each.name, f"{each.value}{tag}"))
-    return [*rows, ("max", f"{', '.join(limits)} (default)")] if limits else rows
+    return [*rows, ("limits", f"{', '.join(limits)} (default)")] if limits else rows
 
 
 def _code(fleet: Control, details: TaskDetails) -> list[ShownField]:

@@ -10,14 +10,13 @@ from fleet.bd.command import GLOBAL
 from fleet.bd.command_line import find_verb
 from fleet.bd.fleet_flags import OWN
 from fleet.bd.pflag import FlagError, parse, take
-from fleet.cli.terminal_text import one_line
 from fleet.control import Control
 from fleet.control.acts.change_settings import FIELDS, plan_changes
 from fleet.control.acts.task_flags import FlagValues, shown_settings
 from fleet.control.queue.other_hosts import write_settings
 from fleet.errors import BadInput
 from fleet.schemas import Settings, Task
-from fleet.schemas.shown_text import harmless
+from fleet.schemas.shown_text import harmless, one_line
 
 
 def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]], int]) -> int:

@@ -5,7 +5,7 @@ repository that no clone can be made of; and of work that has no branch to land 
 import os
 import sys
 
-from fleet.cli.terminal_text import folded, one_line
+from fleet.cli.terminal_text import folded
 from fleet.control import Control
 from fleet.control.edit_config import (
     accept_proposal,
@@ -18,6 +18,7 @@ from fleet.control.edit_config import (
 )
 from fleet.control.task_directory import FIRST_COMMIT
 from fleet.schemas import Settings
+from fleet.schemas.shown_text import one_line
 
 #: Set in every process of a run: an agent decides nothing about the checks of a project.
 _RUN = "FLEET_RUN_DIR"

@@ -15,8 +15,9 @@ from fleet.home.journal import Log
 from fleet.runs.outcome_history import spent_before, was_put_off
 from fleet.runs.run_directory import began_at
 from fleet.schemas import LimitExceeded, Policy, Spend, Task
-from fleet.schemas.budget import BudgetStatus, Payer, shown_runs
+from fleet.schemas.budget import BudgetStatus, Payer
 from fleet.schemas.decision import Decision
+from fleet.schemas.shown_text import counted
 from fleet.spending import budgets
 from fleet.spending.day_ledger import DayLedger
 from fleet.spending.price_lookup import LookedUpPrices
@@ -192,7 +193,7 @@ class BudgetMeter:
         if status.blind and self.ledger.warn_once(today, f"blind:{key}"):
             text = (
                 f"{status.title} counts dollars and cannot see all: the cost of"
-                f" {shown_runs(status.spent.unpriced)} is unknown. Give their models a price in"
+                f" {counted(status.spent.unpriced, 'run')} is unknown. Give their models a price in"
                 ' runtime.toml: [prices."pattern"]; see fleet usage --by model'
             )
             self._say(status, "budget_blind", text)

@@ -6,7 +6,8 @@ from functools import partial
 
 from fleet.control.view.now import Group, GroupCounts, Now, TaskRow
 from fleet.schemas.budget import Spend, shown_usd
-from fleet.schemas.shown_text import cells, cut, duration, moment
+from fleet.schemas.receipt import VERDICT_COLOURS
+from fleet.schemas.shown_text import cells, cut, duration, fullness, moment
 from fleet.tui.listing import Listing, ListingDraft
 from fleet.tui.spans import Span, SpanLine, clipped, column, said
 
@@ -22,6 +23,7 @@ _EMPTY: Mapping[Group, str] = {
     "waiting": "nothing; n makes a task",
     "done": "nothing yet",
 }
+_VERDICT_MARKS = {"checked": "✓", "plausible": "~", "unverified": "✗", "out_of_scope": "✗"}
 #: The widest id that is shown whole; the share of the room that titles may take, in a wide list
 #: and in a narrow one; the columns before an id, and of an age.
 _LONGEST_ID, _TITLE_SHARE, _NARROW_SHARE = 16, 0.5, 0.66
@@ -122,19 +124,9 @@ def mark_of(row: TaskRow) -> tuple[str, str]:
         case "waiting":
             return ("○", "yellow")
         case "done":
-            return _done_mark(row)
-
-
-def _done_mark(row: TaskRow) -> tuple[str, str]:
-    match row.verdict:
-        case "checked":
-            return ("✓", "green")
-        case "plausible":
-            return ("~", "green")
-        case "unverified" | "out_of_scope":
-            return ("✗", "red")
-        case _:
-            return ("·", "dim")
+            if row.verdict is None:
+                return ("·", "dim")
+            return (_VERDICT_MARKS[row.verdict], VERDICT_COLOURS[row.verdict])
 
 
 def detail_of(row: TaskRow, at: datetime, width: int) -> SpanLine:
@@ -179,11 +171,6 @@ def context_percent(row: TaskRow) -> int | None:
     if run is None or not run.context_window:
         return None
     return round(100 * (run.context_tokens or run.context_peak) / run.context_window)
-
-
-def fullness(percent: float) -> str:
-    """The style of a gauge: green, yellow from 50 %, red from 80 %."""
-    return "red" if percent >= 80 else "yellow" if percent >= 50 else "green"
 
 
 def cost_words(spent: Spend) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from fleet.control.view.task.diff_view import Diff, DiffHunk, DiffPart, DiffRow, FileOfDiff
-from fleet.schemas.shown_text import cells
+from fleet.schemas.shown_text import cells, counted
 from fleet.tui.listing import Listing, ListingDraft
 from fleet.tui.spans import EMPTY, Span, SpanLine, clipped, plain, said
 
@@ -29,7 +29,7 @@ def patch_listing(
     if diff.no_diff:
         draft.add(((said(diff.no_diff), "dim"),))
         return draft.done()
-    total = f"{len(diff.files)} files" if len(diff.files) != 1 else "1 file"
+    total = counted(len(diff.files), "file")
     draft.add(((f"{total}  ", "bold"), (f"+{diff.added} ", "green"), (f"-{diff.removed}", "red")))
     for file in diff.files:
         is_folded = file.number in folded

@@ -1,22 +1,16 @@
 """One task as lines: the receipt with what stands around it, the plan, the runs. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from fleet.control.review.receipt_rows import landing_rows, receipt_rows, verdict_words
 from fleet.control.view.now import TaskRow
 from fleet.control.view.task.whole_task import RunSummary, WholeTask
-from fleet.schemas.receipt import VerdictState
-from fleet.schemas.shown_text import count, duration, moment
-from fleet.tui.spans import EMPTY, SpanLine, bar, column, fact, paragraph, said
-from fleet.tui.views.now_list import context_percent, cost_words, fullness, mark_of
+from fleet.schemas.receipt import VERDICT_COLOURS
+from fleet.schemas.shown_text import bar, count, duration, fullness, moment
+from fleet.tui.spans import EMPTY, SpanLine, column, fact, paragraph, said
+from fleet.tui.views.now_list import context_percent, cost_words, mark_of
 
-VERDICTS: Mapping[VerdictState, str] = {
-    "checked": "bold green",
-    "plausible": "bold cyan",
-    "unverified": "bold yellow",
-    "out_of_scope": "bold red",
-}
 _GROUPS = {"needs_you": "needs you", "running": "running", "waiting": "waiting", "done": "done"}
 _GAUGE = 20
 #: How many lines of what a verify command printed are shown, and how many neighbours are named.
@@ -111,7 +105,7 @@ def _receipt(whole: WholeTask, width: int) -> Iterator[SpanLine]:
         return
     state = receipt.verdict.state if receipt.verdict else None
     yield from _section(f"RECEIPT OF RUN {receipt.run}")
-    yield ((verdict_words(receipt), VERDICTS[state] if state else "bold"),)
+    yield ((verdict_words(receipt), f"bold {VERDICT_COLOURS[state]}" if state else "bold"),)
     for each in (*landing_rows(whole.landing), *receipt_rows(receipt)):
         rows = fact(each.name, each.text, width, "red" if each.name == "broke" else "")
         if each.end:

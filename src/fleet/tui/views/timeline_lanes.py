@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from fleet.control.view.timeline import Band, Segment, Timeline
-from fleet.schemas.budget import shown_runs
-from fleet.schemas.shown_text import duration, moment
+from fleet.schemas.shown_text import counted, duration, moment
 from fleet.tui.listing import Listing, ListingDraft
 from fleet.tui.spans import EMPTY, Span, SpanLine, column, fact, said
 
@@ -45,7 +44,7 @@ def timeline_listing(seen: Timeline, width: int) -> Listing:
     if seen.waits:
         draft.add((_label("waiting", "yellow"), *_waiting(seen.waits, seen, room)))
     if seen.more:
-        draft.add(((f"not shown: {shown_runs(seen.more)} more", "dim"),))
+        draft.add(((f"not shown: {counted(seen.more, 'run')} more", "dim"),))
     draft.add(EMPTY)
     draft.add(_LEGEND)
     return draft.done()

@@ -7,10 +7,9 @@ from fleet.control.accounts import AccountNow, AccountsView
 from fleet.control.usage import Spent
 from fleet.control.view.usage_view import UsageView
 from fleet.schemas import Window
-from fleet.schemas.budget import BudgetStatus, shown_runs, shown_usd
-from fleet.schemas.shown_text import count, duration, moment
-from fleet.tui.spans import EMPTY, Span, SpanLine, bar, clipped, column, fact, said
-from fleet.tui.views.now_list import fullness
+from fleet.schemas.budget import BudgetStatus, shown_usd
+from fleet.schemas.shown_text import ahead, bar, count, counted, fullness, moment
+from fleet.tui.spans import EMPTY, Span, SpanLine, clipped, column, fact, said
 
 _GAUGE, _NAME, _DAYS, _ROWS = 20, 18, 14, 12
 
@@ -58,10 +57,7 @@ def _window(window: Window, at: datetime) -> SpanLine:
         )
     else:
         gauge = (f"{bar(used / 100, _GAUGE)} {used:3.0f}%", fullness(used))
-    ends = ""
-    if window.resets_at is not None:
-        left = duration((window.resets_at - at).total_seconds())
-        ends = f"  resets {moment(window.resets_at, at.astimezone())} (in {left})"
+    ends = f"  resets {ahead(window.resets_at, at.astimezone())}" if window.resets_at else ""
     return ((f"  {column(window.kind, _NAME - 2)}", "dim"), gauge, (ends, "dim"))
 
 
@@ -76,12 +72,12 @@ def _total(usage: UsageView, width: int) -> Iterator[SpanLine]:
     since = f" SINCE {usage.since.astimezone():%b %d}" if usage.since else ""
     yield ((f"USED{since}", "bold"),)
     yield from fact(
-        "tokens", f"{count(usage.total.usage.total)} in {shown_runs(usage.total.runs)}", width
+        "tokens", f"{count(usage.total.usage.total)} in {counted(usage.total.runs, 'run')}", width
     )
     yield from fact("cost", _cost(usage.total) or "nothing", width)
     if usage.total.wasted_runs:
         lost = f"{count(usage.total.wasted_tokens)} tokens, {shown_usd(usage.total.wasted_usd)}"
-        words = f"{lost} in {shown_runs(usage.total.wasted_runs)} without verified work"
+        words = f"{lost} in {counted(usage.total.wasted_runs, 'run')} without verified work"
         yield from fact("lost", words, width, "yellow")
 
 
@@ -90,7 +86,7 @@ def _cost(spent: Spent) -> str:
     parts = [
         f"{shown_usd(spent.cost_usd)} told" if spent.cost_usd else "",
         f"~{shown_usd(spent.estimated_usd)} estimated" if spent.estimated_usd else "",
-        f"{shown_runs(spent.unpriced)} of unknown cost" if spent.unpriced else "",
+        f"{counted(spent.unpriced, 'run')} of unknown cost" if spent.unpriced else "",
     ]
     return ", ".join(part for part in parts if part)
 
@@ -103,7 +99,7 @@ def _bars(rows: Sequence[Spent], width: int) -> Iterator[SpanLine]:
         line: SpanLine = (
             (f"  {column(said(each.name), _NAME - 2)}", "dim"),
             (bar(share, room), "cyan"),
-            (f" {count(each.usage.total):>6}  {shown_runs(each.runs):>8}  ", ""),
+            (f" {count(each.usage.total):>6}  {counted(each.runs, 'run'):>8}  ", ""),
             (_cost(each), "dim"),
         )
         yield clipped(line, width)
