@@ -6,6 +6,7 @@ keys of other coders. So nothing passes that is not named, here or by the coder.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -118,10 +119,15 @@ def secret_values(coder: Coder, env: Mapping[str, str]) -> Iterator[str]:
     and the passwords of proxies.
     """
     for name, value in env.items():
-        if name in coder.credentials or _SECRETIVE.search(name):
+        if name in coder.credentials or _is_secretive(name):
             yield value
         elif name.lower().endswith("_proxy") and (password := _password(value)):
             yield password
+
+
+@lru_cache(maxsize=1024)  # every run asks for the same names
+def _is_secretive(name: str) -> bool:
+    return _SECRETIVE.search(name) is not None
 
 
 def _password(address: str) -> str | None:

@@ -21,12 +21,15 @@ def write_atomically(
     temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     try:
-        with os.fdopen(fd, "wb") as file:
+        try:
             os.fchmod(fd, mode)  # whatever the umask says
-            file.write(data)
-            file.flush()
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(fd, rest) :]
             if durable:
                 os.fsync(fd)
+        finally:
+            os.close(fd)
         try:
             temporary.replace(path)
         except IsADirectoryError:

@@ -42,8 +42,10 @@ def read_bounded(path: Path | str, limit: int) -> bytes | None:
         size = os.fstat(fd).st_size
         data = b""
         # Neither a file object nor a buffer of `limit` bytes: this is called for every record.
-        while size <= limit and len(data) <= limit and (more := os.read(fd, size + 1)):
-            data += more
+        while size <= limit and len(data) <= limit:
+            data += (more := os.read(fd, size + 1))
+            if len(more) <= size:  # less than was asked for: the file ends here
+                break
     except OSError as error:
         raise InvalidTask(f"{path} cannot be read: {error.strerror}", hint=_WAY_OUT) from error
     finally:
