@@ -23,6 +23,7 @@ from fleet.git.checkout.fresh_checkout import (
     INDEX,
     beside,
     is_made,
+    make_checkout,
     make_git_dir,
     mark_made,
     remove_checkout,
@@ -60,6 +61,16 @@ class _Noted(Struct, frozen=True, kw_only=True):
 
 #: A hundred bytes a file, of a tree with more files than git is used for.
 _RECORD = JsonRecord(_Noted, limit=1 << 30)
+
+
+def check_out(git: Git, tree: str, root: Path, now: Base, spare: Path, bin_: Path) -> None:
+    """Make a checkout of a tree, out of the spare if there is one, that may be a spare in its turn.
+    Arguments as for `make_checkout`. Raises GitFailed and OSError.
+    """
+    remove_checkout(root)
+    if not take(git, spare, tree, root, now, bin_):
+        make_checkout(git, tree, root, now)
+        note_files(root, tree)
 
 
 def note_files(root: Path, tree: str, *, until: int | None = None) -> None:

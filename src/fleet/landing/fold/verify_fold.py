@@ -18,12 +18,7 @@ from fleet.errors import FleetError
 from fleet.evidence.command_box import CommandBox
 from fleet.evidence.verify_commands import check_all
 from fleet.git.checkout import spare_checkout
-from fleet.git.checkout.fresh_checkout import (
-    is_made,
-    make_checkout,
-    remove_checkout,
-    throw_away,
-)
+from fleet.git.checkout.fresh_checkout import is_made, throw_away
 from fleet.git.checkout.shared_paths import link_shared
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.own.own_repository import stores_of
@@ -93,13 +88,10 @@ def verify_fold(
 
 def _check_out(land: LandRepository, fold: Fold, root: Path) -> None:
     """Make the checkout, out of the spare if there is one. Raises FleetError and OSError."""
-    remove_checkout(root)
     now = Base(root="", head=fold.commit, branch=f"refs/heads/{fold.branch}")
     folder = root.parent.parent
     spare, bin_ = folder.with_name(_SPARE), folder.with_name(_BIN)
-    if not spare_checkout.take(land.git, spare, fold.tree, root, now, bin_):
-        make_checkout(land.git, fold.tree, root, now)
-        spare_checkout.note_files(root, fold.tree)
+    spare_checkout.check_out(land.git, fold.tree, root, now, spare, bin_)
 
 
 def clear(folder: Path, keep: Path | None = None) -> None:
