@@ -58,6 +58,8 @@ class AccountState(Struct, frozen=True, kw_only=True):
     pace: Pace = FREE
     #: The end of a login's tokens that a run has shown to be renewed in time.
     proven_login: Moment | None = None
+    #: A run was started on the account: not every CLI tells of limits.
+    used: bool = False
 
 
 EMPTY = AccountState()
@@ -130,6 +132,7 @@ def after(state: AccountState, event: AccountEvent, now: datetime) -> AccountSta
             rest = structs.replace(one_task_tries(pace, now), login_refusal=why)
             return _paced(state, structs.replace(rest, until=now + _REFUSED, refused_at=now))
         case RunStarted(task_id=task_id, proving=proving):
+            state = structs.replace(state, used=True)
             tries = pace.unproven or proving
             return _paced(state, structs.replace(pace, probe=task_id)) if tries else state
         case ModelAnswered(task_id=task_id, slots=slots, login_ends=login_ends):

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet import coders, config
 from fleet.accounts import candidates, credentials
-from fleet.accounts.account_state import AccountReset
+from fleet.accounts.account_state import EMPTY, AccountReset
 from fleet.accounts.account_store import open_accounts
 from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.circuit_breaker import Blamed
@@ -102,7 +102,7 @@ def resume(fleet: Control, name: str) -> list[Task] | None:
 
     What was known of the account's limits is forgotten: the person knows better.
     """
-    known = name in open_accounts(fleet.home.path).states
+    state = structs.replace(open_accounts(fleet.home.path).state(name), used=False)
     # The user's own login is an account too, and may have met a limit.
     account = (
         candidates.own_login(name, fleet.config) if _is_own(fleet, name) else fleet.account(name)
@@ -110,7 +110,7 @@ def resume(fleet: Control, name: str) -> list[Task] | None:
     # The circuit breaker holds a refused login apart from the account's limits.
     blamed = Blamed(coder=account.coder, account=name)
     held = Breaker(fleet.home.path).reset_login(blamed, datetime.now(UTC))
-    if account.enabled and not known and not held:
+    if account.enabled and state == EMPTY and not held:
         return None
     _forget(fleet, name)
     if not account.enabled:

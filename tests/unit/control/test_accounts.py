@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fleet import config
-from fleet.accounts.account_state import EMPTY, LimitRefused
+from fleet.accounts.account_state import EMPTY, LimitRefused, RunStarted
 from fleet.accounts.account_store import open_accounts
 from fleet.accounts.candidates import accounts_for
 from fleet.control import Control
@@ -112,3 +112,11 @@ def test_a_paused_account_is_shown_as_paused_whatever_else_is_wrong(home, fleet)
     resume(opened(home), "one")
     (shown,) = [each for each in accounts_now(opened(home), NOW) if each.account.name == "one"]
     assert "not logged in" in shown.shut
+
+
+def test_a_login_that_told_no_window_is_listed_once_it_was_used(home):
+    """Not every CLI tells of limits; and a login that nothing is held against is open."""
+    open_accounts(home.path).apply({"codex": RunStarted("fleet-a")}, NOW)
+    found = [each.account.name for each in accounts_now(opened(home), NOW)]
+    assert found == ["codex", opened(home).config.coder]
+    assert resume(opened(home), "codex") is None
