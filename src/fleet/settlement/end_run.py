@@ -217,7 +217,7 @@ def end_of(
         task_id=record.task_id,
         run=run.number,
         started=started,
-        spawn_failure=_spawn_failure(ended),
+        spawn_failure=_spawn_failure(ended) or _lost_directory(ended, outcome, claim),
         claim=claim,
         verdict=verdict,
         require="approval" if record.policy.expect == "plan" else record.policy.require,
@@ -338,6 +338,17 @@ def _judged(
         trespasses=found.trespasses,
         checked=receipt.checks_passed,
     )
+
+
+def _lost_directory(ended: ExitedRun, outcome: Outcome, claim: AgentClaim) -> SpawnFailure | None:
+    """The task's directory was removed as the run began: the agent failed without a word, and no
+    attempt was made. A clone that is gone is made again.
+    """
+    record, cwd = ended.record, ended.record.spec.cwd
+    silent = isinstance(outcome, Failed) and not record.stream.heard and claim.done is None
+    if not silent or cwd != record.project or Path(cwd).is_dir():
+        return None
+    return SpawnFailure(why=f"its directory {cwd} is not there")
 
 
 def _spawn_failure(ended: ExitedRun) -> SpawnFailure | None:

@@ -41,7 +41,7 @@ class SettlingQueue:
         self.settled = {}
 
     def call(self, do, then, *, owed=False):
-        self.settled[do.lease.task.id] = do.evidence() or do.settlement
+        self.settled[do.lease.task.id] = do.evidence()
         then(None)
 
 

@@ -1,0 +1,43 @@
+"""What the end of a run comes to, by what is left of it."""
+
+import pytest
+
+from fleet.coders.claude import ClaudeCoder
+from fleet.config import Config
+from fleet.evidence.inspect_run import Inspection
+from fleet.processes.keeper_client import Ended
+from fleet.runs.agent_claim import AgentClaim
+from fleet.runs.run_directory import Exit, RunSpec, new_run
+from fleet.schemas import Blocked, Failed, Released
+from fleet.settlement.end_run import end_of
+from fleet.settlement.run_record import ExitedRun, RunRecord
+from tests.builders import NOW, a_task
+
+
+@pytest.mark.parametrize(
+    ("gone", "words", "claim", "settlement"),
+    [
+        pytest.param(True, 0, None, Blocked, id="removed as it began"),
+        pytest.param(True, 1, None, Released, id="removed by its agent"),
+        pytest.param(True, 0, "done", Released, id="removed after its claim"),
+        pytest.param(False, 0, None, Released, id="still there"),
+    ],
+)
+def test_a_directory_that_is_removed_as_a_run_begins_costs_no_attempt(
+    home, tmp_path, gone, words, claim, settlement
+):
+    """A start that finds no directory is no attempt either; a person is told which one it is."""
+    cwd = tmp_path / "project"
+    if not gone:
+        cwd.mkdir()
+    task, spec = a_task(id="fleet-1", cwd=str(cwd)), RunSpec(argv=("claude",), cwd=str(cwd))
+    record = RunRecord(task, new_run(home.task(task.id), spec), ClaudeCoder(), env={}, spec=spec)
+    record.stream.heard = words
+    exited = Exit(code=1, started_at=NOW, ended_at=NOW, seconds=0.1)
+    end = end_of(
+        ExitedRun(record=record, process_end=Ended(exited)), AgentClaim(done=claim),
+        Failed(reason="unknown"), Inspection(), Config(), NOW, fence=1, jitter=0.0,
+    )  # fmt: skip
+    assert isinstance(end.ending.settlement, settlement)
+    assert end.ending.counts == (settlement is Released)
+    assert (f"its directory {cwd} is not there" in end.ending.why) == (settlement is Blocked)
