@@ -22,6 +22,7 @@ from fleet.schemas import Blocked, Policy, Released, Sandbox
 from fleet.schemas.policy import LandRules
 from tests.clones import prepared
 from tests.repos import Repo
+from tests.settled import settle
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -87,7 +88,7 @@ class LandHome:
             title=title, reason=f"{title} is done", how=rules.how, to=rules.to, at=NOW,
         )  # fmt: skip
         landing_json.write(self.home, task.id, landing)
-        assert self.queue.settle(lease, Blocked(note="verified", verified=True)) is None
+        assert settle(self.queue, lease, Blocked(note="verified", verified=True)) is None
         return task.id
 
     def verified_beside(self, open_task, title, **given):
@@ -95,7 +96,7 @@ class LandHome:
         (lease,) = self.queue.claim("other", ttl=timedelta(hours=1))
         assert lease.task.id == open_task
         made = self.verified(title, **given)
-        assert self.queue.settle(lease, Released(note="given back")) is None
+        assert settle(self.queue, lease, Released(note="given back")) is None
         return made
 
     def setup(self):

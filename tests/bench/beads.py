@@ -107,7 +107,7 @@ def verbs(queue: BeadsQueue, bare: Bare, scene: Scene) -> Generator[Figure]:
     for _ in range(2):
         ids = [queue.add(Draft(title="a task")).id for _ in range(2 * TASKS)]
         leases = queue.claim("bench", count=TASKS, ttl=TTL)
-        mine, _ = timed(queue.settle_all, [(lease, Closed(reason="done")) for lease in leases])
+        mine, _ = timed(queue.settle, [(lease, Closed(reason="done")) for lease in leases])
         left = sorted(set(ids) - {lease.task.id for lease in leases})[:TASKS]
         theirs = sum(timed(bare.close, each)[0] for each in left)
         together.append((mine, theirs))
@@ -159,7 +159,7 @@ def one_by_one(bare: Bare) -> None:
 def empty(queue: BeadsQueue) -> None:
     """Close what is open."""
     while leases := queue.claim("bench", count=50, ttl=TTL):
-        queue.settle_all([(lease, Closed(reason="done")) for lease in leases])
+        queue.settle([(lease, Closed(reason="done")) for lease in leases])
 
 
 def idle(scene: Scene) -> Figure:

@@ -9,6 +9,7 @@ from fleet.queue.protocol import Draft
 from fleet.queue.sql.postgres import open_postgres
 from fleet.schemas import Closed, Host
 from tests.bench import Figure
+from tests.settled import settle
 
 #: Tasks that all hosts together claim and settle in a round.
 TASKS = 400
@@ -63,4 +64,4 @@ def _work(dsn, number, begin):
     with closing(open_postgres(dsn)) as queue:
         begin.wait(60)
         while leases := queue.claim(host.id, ttl=TTL, offer=host.offer):
-            queue.settle(leases[0], Closed(reason="done"))
+            settle(queue, leases[0], Closed(reason="done"))

@@ -14,6 +14,7 @@ from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.sqlite import open_embedded
 from fleet.schemas import Closed
 from tests.bench import Figure, side_by_side
+from tests.settled import settle
 
 #: Tasks a round: few, so that both sides meet the same weather.
 TASKS = 25
@@ -147,4 +148,4 @@ def add(queue: SqlQueue, count: int) -> None:
 def work(queue: SqlQueue) -> None:
     for _ in range(TASKS):
         (lease,) = queue.claim("bench", ttl=TTL)
-        queue.settle(lease, Closed(reason="done"))
+        settle(queue, lease, Closed(reason="done"))

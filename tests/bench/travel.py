@@ -13,6 +13,7 @@ from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.travel.run_files import RunFiles
 from fleet.schemas import Lease, Released
 from tests.bench import Figure, seconds
+from tests.settled import settle
 
 TTL = timedelta(minutes=5)
 #: Events of an ordinary run, about 400 KB, and the lines of its log.
@@ -51,7 +52,7 @@ def figures() -> Generator[Figure]:
         # Another connection, as another host has: the one that wrote is gone.
         lease = _lease(queue)
         RunFiles(queue).send(lease, 1, [("events.jsonl", [EVENTS])], host="gone")
-        queue.settle(lease, Released())
+        settle(queue, lease, Released())
         with closing(open_postgres(dsn)) as other:
             read = RunFiles(other).read(lease.task.id, 1, "events.jsonl") or b""
         yield Figure(
@@ -71,7 +72,7 @@ def _measured(queue: SqlQueue) -> tuple[float, float]:
         lease = _lease(queue)
         batch = [*RECORDS, ("events.jsonl", [EVENTS])]
         sends.append(seconds(lambda: files.send(lease, 1, batch, host="here")))  # noqa: B023
-        settles.append(seconds(lambda: queue.settle(lease, Released())))  # noqa: B023
+        settles.append(seconds(lambda: settle(queue, lease, Released())))  # noqa: B023
     return statistics.median(sends), statistics.median(settles)
 
 

@@ -21,6 +21,7 @@ from hypothesis.stateful import (
 from fleet.queue.protocol import Draft, Filter, LeaseLost, Queue
 from fleet.schemas import Blocked, Closed, Lease, Released
 from tests.contract.queue_contract import ManualClock
+from tests.settled import settle
 
 OWNERS = ("a", "b")
 #: Few and round, so that ends of leases and steps of time meet.
@@ -170,7 +171,7 @@ class QueueMachine(RuleBasedStateMachine):
             "blocked": Blocked(note="why?"),
         }[how]
         held = self.model.holds(lease)
-        answer = self.handles[at].settle(lease, settlement)
+        answer = settle(self.handles[at], lease, settlement)
         assert isinstance(answer, LeaseLost) is not held
         if held:
             self.model.end(lease.task.id, how, until if how == "open" else None)

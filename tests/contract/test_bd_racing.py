@@ -10,6 +10,7 @@ from fleet.queue.sql.postgres import open_postgres
 from fleet.queue.sql.sqlite import open_embedded
 from fleet.schemas import Closed
 from tests.contract.bd_answers import Bd
+from tests.settled import settle
 
 TASKS = 40
 TTL = timedelta(minutes=5)
@@ -123,11 +124,11 @@ def test_a_forced_close_and_a_settle_cannot_both_win(bd, another):
             said = Bd(another(), bd.clock)(["close", task, "--force", "-r", "person", "--json"])
             ended.append(json.loads(said.out)[0]["close_reason"])
 
-        def settle(lease=lease, ended=ended):
-            lost = another().settle(lease, Closed(reason="supervisor"))
+        def end(lease=lease, ended=ended):
+            lost = settle(another(), lease, Closed(reason="supervisor"))
             ended.append("supervisor" if lost is None else "lost")
 
-        _at_once(close, settle)
+        _at_once(close, end)
         reason = bd.queue.get(task).close_reason
         assert sorted(ended) in (["lost", "person"], ["supervisor", "supervisor"])
         assert reason in ended

@@ -6,7 +6,7 @@ import pytest
 
 from fleet.queue.protocol import LeaseLost
 from fleet.schemas import Closed
-from tests.settled import settled
+from tests.settled import settle, settled
 
 
 def test_a_person_claims_without_a_lease(bd):
@@ -58,7 +58,7 @@ def test_changing_a_running_tasks_status_takes_the_lease_away(bd):
         assert bd(line.format(task)).code == 0
         row = bd.queue.get(task)
         assert (row.lease_owner, row.lease_until) == (None, None)
-        assert isinstance(bd.queue.settle(lease, Closed(reason="done")), LeaseLost), line
+        assert isinstance(settle(bd.queue, lease, Closed(reason="done")), LeaseLost), line
         assert bd.queue.get(task) == row
         bd(f"close {task} --force")
 

@@ -7,6 +7,7 @@ import pytest
 from fleet.queue.protocol import LeaseLost
 from fleet.schemas import Closed
 from tests.contract.bd_answers import START
+from tests.settled import settle
 
 
 class TestEdits:
@@ -149,12 +150,12 @@ class TestClaims:
         bd.ok("unclaim a --force")
         task = bd.queue.get("fleet-a")
         assert (task.status, task.lease_owner, task.lease_until) == ("open", None, None)
-        assert isinstance(bd.queue.settle(lease, Closed(reason="late")), LeaseLost)
+        assert isinstance(settle(bd.queue, lease, Closed(reason="late")), LeaseLost)
 
     def test_deferring_a_running_task_ends_its_lease(self, bd):
         """The supervisor learns from its next write that another decision was made."""
         bd.tasks("a")
         [lease] = bd.queue.claim("cw01", ttl=timedelta(minutes=1))
         bd.ok("defer a")
-        assert isinstance(bd.queue.settle(lease, Closed(reason="late")), LeaseLost)
+        assert isinstance(settle(bd.queue, lease, Closed(reason="late")), LeaseLost)
         assert bd.queue.get("fleet-a").status == "deferred"

@@ -14,6 +14,7 @@ from fleet.queue.sql.hosts.shared_spending import RunSpend, share_spends, spends
 from fleet.queue.sql.postgres import open_postgres
 from fleet.schemas import Host, Offer, Released, Spend
 from tests.contract.bd_answers import Clock
+from tests.settled import settle
 
 TTL = timedelta(minutes=3)
 NUMBERS = count()
@@ -98,11 +99,11 @@ def test_what_a_host_declines_it_does_not_see_again(queue):
     task_id, one, two = add(queue), a_host(), a_host("home2", "two")
     host_table.register(queue, one, machine="m")
     (lease,) = queue.claim("home1", ttl=TTL, offer=one.offer)
-    queue.settle(lease, Released(declined="no such directory"))
+    settle(queue, lease, Released(declined="no such directory"))
     assert given(queue, one) == []
     assert [each.why for each in host_table.declines_of(queue, task_id)] == ["no such directory"]
     (lease,) = queue.claim("home2", ttl=TTL, offer=two.offer)
-    queue.settle(lease, Released())
+    settle(queue, lease, Released())
     host_table.register(queue, one, machine="m")
     assert given(queue, one) == [task_id]
 
@@ -112,7 +113,7 @@ def test_a_person_who_puts_a_task_back_has_every_host_asked_again(queue):
     task_id, one = add(queue), a_host()
     (lease,) = queue.claim("home1", ttl=TTL, offer=one.offer)
     failed = structs.replace(lease, task=structs.replace(lease.task, attempts=2))
-    queue.settle(failed, Released(declined="no such directory"))
+    settle(queue, failed, Released(declined="no such directory"))
     task = queue.reopen_task(queue.get(task_id), by="ada", anew=True)
     assert task.attempts == 0
     assert given(queue, one) == [task_id]
@@ -127,7 +128,7 @@ def test_runs_and_attempts_are_counted_over_all_hosts(queue, time):
     (second,) = queue.claim("home2", ttl=TTL)
     assert (second.task.runs, second.task.attempts) == (2, 0)
     counted = structs.replace(second.task, attempts=1, last_host="home2")
-    queue.settle(structs.replace(second, task=counted), Released())
+    settle(queue, structs.replace(second, task=counted), Released())
     (third,) = queue.claim("home1", ttl=TTL)
     assert (third.task.runs, third.task.attempts, third.task.last_host) == (3, 1, "home2")
 
@@ -140,7 +141,7 @@ def test_the_host_with_the_session_comes_first_for_a_moment(queue, time):
         host_table.register(queue, host, machine=host.id)
     (lease,) = queue.claim("home1", ttl=TTL, offer=one.offer)
     task = structs.replace(lease.task, last_host="home1")
-    queue.settle(structs.replace(lease, task=task), Released())
+    settle(queue, structs.replace(lease, task=task), Released())
     assert given(queue, two) == []
     host_table.beat(queue, structs.replace(one, free=0))
     assert len(given(queue, two)) == 1
@@ -206,7 +207,7 @@ def test_a_lost_hosts_tasks_are_free_at_once(queue):
     (lease,) = queue.claim("home1", ttl=TTL, offer=host.offer)
     assert host_table.lose(queue, host) == [task_id]
     assert given(queue, a_host("home2", "two")) == [task_id]
-    assert queue.settle(lease, Released()) is not None
+    assert settle(queue, lease, Released()) is not None
     assert host_table.beat(queue, host) == "up", "a host that speaks again takes part again"
 
 

@@ -21,6 +21,7 @@ from fleet.schemas import Released
 from fleet.supervisor.travel import live_sender
 from fleet.supervisor.travel.live_sender import LiveSender
 from tests.builders import a_run
+from tests.settled import settle
 
 PATIENCE = 60.0
 
@@ -105,7 +106,7 @@ def test_a_watcher_gets_the_rest_of_a_run_that_is_settled(queue, came):
     if came:
         LiveLines(queue).send(task_id, "stderr", LiveBytes(run=1, start=0, data=data[:came]))
     RunFiles(queue).send(lease, 1, [("stderr", [data])], host="alpha")
-    queue.settle(lease, Released())
+    settle(queue, lease, Released())
     fleet = SimpleNamespace(queue=queue, config=Config())
     assert b"".join(watched(fleet, lease.task, "stderr")) == data
 

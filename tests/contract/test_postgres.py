@@ -32,7 +32,7 @@ from fleet.schemas import Blocked, Closed, Released
 from tests.contract.earlier_queue import add_as_before
 from tests.contract.postgres_server import ESCAPED, PASSWORD
 from tests.contract.queue_contract import ManualClock, QueueContract
-from tests.settled import settled
+from tests.settled import settle, settled
 
 TTL = timedelta(minutes=5)
 SOON = timedelta(milliseconds=200)
@@ -136,7 +136,7 @@ class TestFailures:
             with admin.transaction():
                 admin.execute("SELECT 1 FROM fleet.tasks FOR UPDATE")
                 with pytest.raises(QueueBusy):
-                    queue.settle(lease, Closed(reason="done"))
+                    settle(queue, lease, Closed(reason="done"))
             assert queue.get(task_id).status == "in_progress"
             assert settled(queue, lease, Closed(reason="done")).status == "closed"
 
@@ -202,7 +202,7 @@ class TestReconnecting:
         hang_up(admin)
         (lease,) = queue.claim("a", ttl=TTL)
         hang_up(admin)
-        queue.settle(lease, Released())
+        settle(queue, lease, Released())
         hang_up(admin)
         assert queue.add(Draft(title="two")).title == "two"
 
@@ -221,15 +221,15 @@ class TestReconnecting:
         (lease,) = queue.claim("a", ttl=TTL)
         told = []
 
-        def settle():
+        def end():
             try:
-                queue.settle(lease, Closed(reason="done"))
+                settle(queue, lease, Closed(reason="done"))
             except FleetError as error:
                 told.append(error)
 
         with admin.transaction():
             admin.execute("SELECT 1 FROM fleet.tasks FOR UPDATE")
-            writer = threading.Thread(target=settle)
+            writer = threading.Thread(target=end)
             writer.start()
             waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
             while admin.execute(waits).fetchone() is None:
@@ -255,11 +255,11 @@ class TestReconnecting:
             patch.setattr(database, "_run", breaking_off(after=is_stored))
             patch.setattr(psycopg.RawCursor, "execute", breaking_commits(after=is_stored))
             with pytest.raises(WriteBrokeOff):
-                queue.settle(lease, how)
+                settle(queue, lease, how)
         assert (queue.get(lease.task.id).status != "in_progress") is is_stored
-        assert queue.settle(lease, how) is None
+        assert settle(queue, lease, how) is None
         assert queue.get(lease.task.id).status in ("closed", "open", "blocked")
-        assert isinstance(queue.settle(lease, how), LeaseLost), "a lease is settled once"
+        assert isinstance(settle(queue, lease, how), LeaseLost), "a lease is settled once"
 
     def test_a_close_by_a_person_is_not_taken_for_a_settlement_whose_answer_was_lost(
         self, queue, monkeypatch
@@ -270,9 +270,9 @@ class TestReconnecting:
         with monkeypatch.context() as patch:
             patch.setattr(database, "_run", breaking_off(after=False))
             with pytest.raises(WriteBrokeOff):
-                queue.settle(lease, Closed(reason="done"))
+                settle(queue, lease, Closed(reason="done"))
         close(queue, lease.task.id, reason="by hand", actor="carol", force=True)
-        assert isinstance(queue.settle(lease, Closed(reason="done")), LeaseLost)
+        assert isinstance(settle(queue, lease, Closed(reason="done")), LeaseLost)
 
 
 def breaking_off(*, after):
@@ -318,7 +318,7 @@ class TestBell:
             (lease,) = queue.claim("a", ttl=TTL)
             queue.renew(lease, ttl=TTL)
             assert listener.wait(SOON) is False
-            queue.settle(lease, Released())
+            settle(queue, lease, Released())
             assert listener.wait(timedelta(seconds=10)) is True
 
     def test_an_undone_change_wakes_nobody(self, queue, postgres_dsn):

@@ -19,6 +19,7 @@ from fleet.supervisor.hosts.server_memory import ServerMemory
 from tests.conftest import missing
 from tests.contract.postgres_server import fresh_database
 from tests.contract.test_hosts import TTL, a_host
+from tests.settled import settle
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def test_a_dump_is_restored_with_everything_and_hosts_take_it_for_their_own(
         done, waits = (queue.add(Draft(title=title)).id for title in ("done", "waits"))
         (lease,) = queue.claim("home1", ttl=TTL)
         RunFiles(queue).send(lease, 1, [("stdout", [b"what it said"])], host="home1")
-        queue.settle(lease, Closed(reason="done"))
+        settle(queue, lease, Closed(reason="done"))
         dump = tmp_path / "fleet.dump"
         subprocess.run(
             [programs / "pg_dump", "--schema=fleet", "--format=custom", f"--file={dump}",

@@ -24,6 +24,7 @@ from fleet.queue.sql.travel.landers import (
 from fleet.queue.sql.travel.live_lines import LiveBytes, LiveLines
 from fleet.queue.sql.travel.run_files import LIST, PART, RunFiles
 from fleet.schemas import Blocked, Host, Released
+from tests.settled import settle
 
 TTL = timedelta(minutes=5)
 
@@ -68,7 +69,7 @@ def test_the_same_again_in_fewer_parts_leaves_nothing_of_the_first(queue, lease)
 def test_under_a_lost_lease_nothing_is_stored(queue, lease):
     """A host that was cut off cannot overwrite what its successor knows."""
     files = RunFiles(queue)
-    assert queue.settle(lease, Released()) is None
+    assert settle(queue, lease, Released()) is None
     assert isinstance(files.send(lease, 1, [("receipt.json", [b"{}"])], host="alpha"), LeaseLost)
     assert files.stored(lease.task.id) == []
 
@@ -124,7 +125,7 @@ def test_a_persons_word_is_stored_only_while_no_host_has_the_task(queue, lease):
     """An answer must not slip under an agent that is at work."""
     files = RunFiles(queue)
     assert not files.put_task_file(lease.task.id, lease.fence, "artifacts/Q&A.md", b"x")
-    queue.settle(lease, Released())
+    settle(queue, lease, Released())
     assert files.put_task_file(lease.task.id, lease.fence, "artifacts/Q&A.md", b"x")
     assert files.read(lease.task.id, 0, "artifacts/Q&A.md") == b"x"
 
@@ -171,7 +172,7 @@ def alpha(queue):
 def blocked(queue, alpha, lease):
     """A task that alpha ran and settled as blocked."""
     lease = structs.replace(lease, task=structs.replace(lease.task, last_host="alpha"))
-    assert queue.settle(lease, Blocked(note="waits")) is None
+    assert settle(queue, lease, Blocked(note="waits")) is None
     return queue.get(lease.task.id)
 
 
@@ -213,7 +214,7 @@ def test_a_takeover_is_of_one_run(queue, alpha, blocked):
     (lease,) = queue.claim("gamma", count=1, ttl=TTL)
     assert not take_over_landing(queue, queue.get(blocked.id), lander="alpha", me="delta")
     lease = structs.replace(lease, task=structs.replace(lease.task, last_host="gamma"))
-    assert queue.settle(lease, Blocked(note="waits")) is None
+    assert settle(queue, lease, Blocked(note="waits")) is None
     assert taken_landings(queue, "beta") == {blocked.id: TakenLanding(host="gamma", before=2)}
 
 

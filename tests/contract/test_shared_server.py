@@ -23,6 +23,7 @@ from fleet.supervisor.hosts.server_memory import ServerMemory
 from tests.conftest import missing
 from tests.contract.postgres_server import free_port, unprivileged
 from tests.contract.test_hosts import TTL, a_host
+from tests.settled import settle
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_a_host_works_with_the_rights_of_its_role_and_no_more(roles):
         host_table.register(queue, a_host(), machine="m")
         assert ServerMemory("home1", TTL, lambda *_: None).may_claim(queue)
         (lease,) = queue.claim("home1", ttl=TTL, offer=a_host().offer)
-        assert queue.settle(lease, Closed(reason="done")) is None
+        assert settle(queue, lease, Closed(reason="done")) is None
         with pytest.raises(QueueUnavailable, match="must be owner"):
             queue.db.rows("ALTER TABLE tasks ADD COLUMN more TEXT")
 
@@ -172,6 +173,6 @@ def test_a_host_of_an_earlier_fleet_finishes_what_it_has(new_postgres_dsn, monke
         open_postgres(new_postgres_dsn, steps=later).close()
         with pytest.raises(SchemaTooNew, match="a later fleet has brought the queue"):
             host_table.beat(old, a_host())
-        assert old.settle(lease, Closed(reason="done")) is None
+        assert settle(old, lease, Closed(reason="done")) is None
     with pytest.raises(SchemaTooNew):
         open_postgres(new_postgres_dsn)

@@ -14,7 +14,7 @@ from fleet.queue.protocol import Draft
 from fleet.schemas import Blocked, Closed, Released
 from tests.conftest import SLOW
 from tests.contract.beads_home import beads_home, pristine_home
-from tests.settled import settled
+from tests.settled import settle, settled
 from tests.simulated.beads import SimulatedBeads
 
 __all__ = ["beads_home", "pristine_home"]
@@ -87,7 +87,7 @@ def test_nobodys_claim_is_undone_by_an_old_look(fleet):
 @ON_REAL_BD
 def test_tasks_are_counted_by_their_status(fleet):
     """The closed ones too."""
-    fleet.queue.settle(claimed(fleet), Closed(reason="done"))
+    settle(fleet.queue, claimed(fleet), Closed(reason="done"))
     claimed(fleet)
     fleet.queue.add(Draft(title="One more"))
     assert fleet.queue.counts() == {"closed": 1, "in_progress": 1, "open": 1}

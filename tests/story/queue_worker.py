@@ -22,6 +22,7 @@ from fleet.queue.protocol import Draft
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.sqlite import FILE, open_embedded
 from fleet.schemas import Closed
+from tests.settled import settle
 
 TTL = timedelta(hours=1)
 PATIENT = timedelta(seconds=60)
@@ -114,7 +115,7 @@ def write(where: str, mouth: int) -> None:
             os.write(mouth, f"open {task.id} 0\n".encode())
             for lease in queue.claim(f"w{os.getpid()}", ttl=TTL):
                 os.write(mouth, f"in_progress {lease.task.id} {lease.fence}\n".encode())
-                queue.settle(lease, Closed(reason="done"))
+                settle(queue, lease, Closed(reason="done"))
                 os.write(mouth, f"closed {lease.task.id} {lease.fence}\n".encode())
     except FleetError as error:
         os.write(mouth, f"failed {type(error).__name__} {error}\n".encode())

@@ -19,6 +19,7 @@ from tests.conftest import often
 from tests.notify_fakes.http_fake import HttpFake
 from tests.notify_fakes.ntfy import NtfyFake
 from tests.notify_fakes.telegram import TOKEN, TelegramFake
+from tests.settled import settle
 from tests.story.stage import PATIENCE
 
 ADA, EVE = 11, 66
@@ -287,7 +288,7 @@ def test_no_message_is_lost_over_kills(scene, tmp_path):
     settings(scene, f'[notify]\ncommand = ["{hook}"]\n')
     ids = {scene.add() for _ in range(tasks)}
     for lease in scene.queue.claim("x", count=tasks, ttl=timedelta(minutes=5)):
-        scene.queue.settle(lease, Blocked(note=f"QUESTION: {lease.task.id}?"))
+        settle(scene.queue, lease, Blocked(note=f"QUESTION: {lease.task.id}?"))
 
     def keys():
         lines = (

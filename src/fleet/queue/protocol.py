@@ -123,18 +123,14 @@ class Queue(Protocol):
         """Hold a lease for longer."""
         ...
 
-    def settle(self, lease: Lease, settlement: Settlement) -> LeaseLost | None:
-        """End a lease. Under a lost lease nothing changes, and the answer says so.
-
-        A queue that counts runs and attempts takes the counts of `lease.task`.
-        """
-        ...
-
-    def settle_all(
+    def settle(
         self, settlements: Sequence[tuple[Lease, Settlement]]
     ) -> list[LeaseLost | FleetError | None]:
-        """End several leases, each separately; returns the answer to each in turn, or the error
-        that kept that lease from being ended. Raises QueueError only if none was ended.
+        """End leases, each separately; returns the answer to each in turn, or the error that kept
+        that lease from being ended. Raises QueueError only if none was ended.
+
+        Under a lost lease nothing changes, and the answer says so. A queue that counts runs and
+        attempts takes the counts of `lease.task`.
         """
         ...
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from fleet.queue.protocol import Draft, LeaseLost
 from fleet.schemas import Closed, Lease, Released
+from tests.settled import settle
 
 TTL = timedelta(minutes=5)
 
@@ -116,7 +117,7 @@ class Claiming:
         advance(TTL + timedelta(seconds=1))
         (new,) = queue.claim("a", ttl=TTL)
         assert new.fence > old.fence
-        assert isinstance(queue.settle(old, Closed(reason="late")), LeaseLost)
+        assert isinstance(settle(queue, old, Closed(reason="late")), LeaseLost)
         assert queue.get(new.task.id).status == "in_progress"
 
     def test_a_renewed_lease_holds_longer(self, queue, clock, advance):
@@ -155,7 +156,7 @@ class Claiming:
         """What was settled stays settled, also for an owner that still holds the old lease."""
         queue.add(Draft(title="t"))
         (lease,) = queue.claim("a", ttl=TTL)
-        queue.settle(lease, Released())
+        settle(queue, lease, Released())
         assert isinstance(queue.renew(lease, ttl=TTL), LeaseLost)
         assert queue.get(lease.task.id).lease_owner is None
 
@@ -163,7 +164,7 @@ class Claiming:
         """`not_before` keeps a task from being claimed until then."""
         task_id = queue.add(Draft(title="t")).id
         (lease,) = queue.claim("a", ttl=TTL)
-        queue.settle(lease, Released(not_before=clock() + timedelta(minutes=30)))
+        settle(queue, lease, Released(not_before=clock() + timedelta(minutes=30)))
         assert queue.claim("a", ttl=TTL) == []
         advance(timedelta(minutes=31))
         assert held(queue.claim("a", ttl=TTL)) == [task_id]
@@ -172,8 +173,8 @@ class Claiming:
         """A task that was claimed after its wait and released again is free at once."""
         task_id = queue.add(Draft(title="t")).id
         (lease,) = queue.claim("a", ttl=TTL)
-        queue.settle(lease, Released(not_before=clock() + timedelta(minutes=30)))
+        settle(queue, lease, Released(not_before=clock() + timedelta(minutes=30)))
         advance(timedelta(minutes=31))
         (lease,) = queue.claim("a", ttl=TTL)
-        queue.settle(lease, Released())
+        settle(queue, lease, Released())
         assert held(queue.claim("b", ttl=TTL)) == [task_id]

@@ -7,6 +7,7 @@ import pytest
 from fleet.errors import NotFound, Refused
 from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Closed, Edge
+from tests.settled import settle
 
 TTL = timedelta(minutes=5)
 
@@ -28,7 +29,7 @@ class Dependencies:
         ).id
         (lease,) = queue.claim("a", count=5, ttl=TTL)
         assert lease.task.id == blocker
-        queue.settle(lease, Closed(reason="done"))
+        settle(queue, lease, Closed(reason="done"))
         assert held(queue.claim("a", count=5, ttl=TTL)) == [waiting]
 
     def test_a_new_task_can_hold_up_an_older_one(self, queue):
@@ -45,7 +46,7 @@ class Dependencies:
         assert [task.id for task in queue.blockers(waiting)] == [blocker]
         assert list(queue.blockers(blocker)) == []
         (lease,) = [each for each in queue.claim("a", count=5, ttl=TTL) if each.task.id == blocker]
-        queue.settle(lease, Closed(reason="done"))
+        settle(queue, lease, Closed(reason="done"))
         assert list(queue.blockers(waiting)) == []
 
     def test_a_related_task_does_not_wait(self, queue):
@@ -78,7 +79,7 @@ class Dependencies:
         child = queue.add(Draft(title="child", parent=parent)).id
         (lease,) = queue.claim("a", count=5, ttl=TTL)
         assert lease.task.id == blocker
-        queue.settle(lease, Closed(reason="done"))
+        settle(queue, lease, Closed(reason="done"))
         assert held(queue.claim("a", count=5, ttl=TTL)) == [child]
 
     def test_a_parent_put_off_holds_its_child_up(self, queue, clock):

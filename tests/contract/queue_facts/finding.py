@@ -8,6 +8,7 @@ from fleet.queue.beads.queue import BeadsQueue
 from fleet.queue.protocol import Draft, Filter
 from fleet.queue.sql.tracker.comments import comment
 from fleet.schemas import Blocked, Closed, Released
+from tests.settled import settle
 
 TTL = timedelta(minutes=5)
 
@@ -31,8 +32,8 @@ class Finding:
         for priority, title in enumerate(("done", "stuck", "running")):
             queue.add(Draft(title=title, priority=priority))
         done, stuck, _running = queue.claim("sup", count=3, ttl=TTL)
-        queue.settle(done, Closed(reason="ok"))
-        queue.settle(stuck, Blocked(note="why?"))
+        settle(queue, done, Closed(reason="ok"))
+        settle(queue, stuck, Blocked(note="why?"))
         free = queue.add(Draft(title="free", priority=3))
         queue.add(Draft(title="behind", priority=4, depends_on=(("blocks", free.id),)))
         return queue
@@ -69,7 +70,7 @@ class Finding:
             queue.add(Draft(title=title, spec_id=spec))
         queue.add(Draft(title="none"))
         (lease,) = queue.claim("sup", ttl=TTL)
-        queue.settle(lease, Closed(reason="ok"))
+        settle(queue, lease, Closed(reason="ok"))
         assert sorted(titles(queue, Filter(spec="a.md"))) == ["epic", "one"]
         assert titles(queue, Filter(spec="%")) == []
 
@@ -98,7 +99,7 @@ class Finding:
         """`leased_by` is about the present."""
         queue.add(Draft(title="t"))
         (lease,) = queue.claim("a", ttl=TTL)
-        queue.settle(lease, Released())
+        settle(queue, lease, Released())
         assert titles(queue, Filter(leased_by="a")) == []
         assert titles(queue, Filter(ready=True)) == ["t"]
 

@@ -7,6 +7,7 @@ import pytest
 from fleet.errors import NotFound, Refused
 from fleet.queue.protocol import Draft, LeaseLost
 from fleet.schemas import Blocked, Closed, Released
+from tests.settled import settle
 
 TTL = timedelta(minutes=5)
 
@@ -16,7 +17,7 @@ class Settling:
         """A closed task has a time and a reason, no lease, and is never claimed again."""
         task_id = queue.add(Draft(title="t")).id
         (lease,) = queue.claim("a", ttl=TTL)
-        assert queue.settle(lease, Closed(reason="tests pass: 12 of 12")) is None
+        assert settle(queue, lease, Closed(reason="tests pass: 12 of 12")) is None
         task = queue.get(task_id)
         assert (task.status, task.close_reason) == ("closed", "tests pass: 12 of 12")
         assert task.closed_at is not None
@@ -29,20 +30,20 @@ class Settling:
             queue.add(Draft(title=title))
         first, second, third = leases = queue.claim("a", count=3, ttl=TTL)
         ids = [lease.task.id for lease in leases]
-        queue.settle(second, Released())
-        answers = queue.settle_all(
+        settle(queue, second, Released())
+        answers = queue.settle(
             [(first, Closed(reason="x")), (second, Closed(reason="y")), (third, Blocked(note="z"))]
         )
         assert [type(answer) for answer in answers] == [type(None), LeaseLost, type(None)]
         assert [queue.get(each).status for each in ids] == ["closed", "open", "blocked"]
         assert queue.get(ids[0]).close_reason == "x"
-        assert queue.settle_all([]) == []
+        assert queue.settle([]) == []
 
     def test_released_gives_the_task_back(self, queue):
         """A released task is open, free of owner and lease, and at once claimable by anyone."""
         task_id = queue.add(Draft(title="t")).id
         (lease,) = queue.claim("a", ttl=TTL)
-        queue.settle(lease, Released(note="the network was down"))
+        settle(queue, lease, Released(note="the network was down"))
         task = queue.get(task_id)
         assert (task.status, task.assignee, task.lease_owner) == ("open", "", None)
         assert "the network was down" in task.notes
@@ -54,14 +55,14 @@ class Settling:
         queue.add(Draft(title="t"))
         (lease,) = queue.claim("a", ttl=TTL)
         until = clock() + timedelta(minutes=7)
-        queue.settle(lease, Released(not_before=until))
+        settle(queue, lease, Released(not_before=until))
         assert queue.get(lease.task.id).not_before == until
 
     def test_blocked_waits_for_a_person(self, queue, advance):
         """A blocked task says what it needs and is not claimed, however long one waits."""
         task_id = queue.add(Draft(title="t")).id
         (lease,) = queue.claim("a", ttl=TTL)
-        queue.settle(lease, Blocked(note="QUESTION: which colour?"))
+        settle(queue, lease, Blocked(note="QUESTION: which colour?"))
         task = queue.get(task_id)
         assert (task.status, task.assignee, task.lease_owner) == ("blocked", "", None)
         assert task.notes == "QUESTION: which colour?"
@@ -72,7 +73,7 @@ class Settling:
         """Settling never overwrites what was noted earlier."""
         queue.add(Draft(title="t", notes="first"))
         (lease,) = queue.claim("a", ttl=TTL)
-        queue.settle(lease, Released(note="second"))
+        settle(queue, lease, Released(note="second"))
         assert queue.get(lease.task.id).notes == "first\nsecond"
 
     @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ class Settling:
         advance(TTL + timedelta(seconds=1))
         queue.claim("b", ttl=TTL)
         before = queue.get(old.task.id)
-        lost = queue.settle(old, settlement)
+        lost = settle(queue, old, settlement)
         assert isinstance(lost, LeaseLost)
         assert lost.task_id == old.task.id
         assert "b" in lost.why
@@ -97,8 +98,8 @@ class Settling:
         """A second settle of the same lease finds it ended and changes nothing."""
         queue.add(Draft(title="t"))
         (lease,) = queue.claim("a", ttl=TTL)
-        queue.settle(lease, Closed(reason="done"))
-        lost = queue.settle(lease, Released())
+        settle(queue, lease, Closed(reason="done"))
+        lost = settle(queue, lease, Released())
         assert isinstance(lost, LeaseLost)
         assert "closed" in lost.why
         assert queue.get(lease.task.id).status == "closed"
@@ -108,7 +109,7 @@ class Settling:
         queue.add(Draft(title="t"))
         (lease,) = queue.claim("a", ttl=TTL)
         advance(TTL * 2)
-        queue.settle(lease, Closed(reason="slow but done"))
+        settle(queue, lease, Closed(reason="slow but done"))
         assert queue.get(lease.task.id).status == "closed"
 
     def test_wishes_wait_in_order_until_they_are_answered(self, queue, open_queue, tick):
@@ -139,7 +140,7 @@ class Settling:
             queue.close_task(before, by="ann", reason="enough")
         task = queue.close_task(queue.get(before.id), by="ann", reason="enough")
         assert (task.status, task.close_reason, task.lease_owner) == ("closed", "enough", None)
-        assert isinstance(queue.settle(lease, Released()), LeaseLost)
+        assert isinstance(settle(queue, lease, Released()), LeaseLost)
         assert queue.get(before.id).status == "closed"
 
     def test_verified_work_waits_blocked_until_its_task_is_closed_or_sent_back(self, queue):
@@ -147,14 +148,14 @@ class Settling:
         task = queue.add(Draft(title="first"))
         queue.add(Draft(title="second", depends_on=(("blocks", task.id),)))
         (lease,) = queue.claim("a", ttl=TTL)
-        assert queue.settle(lease, Blocked(note="verified", verified=True)) is None
+        assert settle(queue, lease, Blocked(note="verified", verified=True)) is None
         waiting = queue.get(task.id)
         assert (waiting.status, waiting.lease_owner) == ("blocked", None)
         assert queue.claim("a", ttl=TTL) == []
         queue.reopen_task(waiting, by="a", note="sent back")
         (lease,) = queue.claim("a", ttl=TTL)
         assert lease.task.id == task.id
-        assert queue.settle(lease, Blocked(note="verified", verified=True)) is None
+        assert settle(queue, lease, Blocked(note="verified", verified=True)) is None
         with pytest.raises(Refused):
             queue.close_task(waiting, by="a", reason="landed")
         queue.close_task(queue.get(task.id), by="a", reason="landed")

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from fleet.queue.protocol import Draft
 from fleet.schemas import Closed
+from tests.settled import settle
 
 AT_ONCE = timedelta(0)
 LONG = timedelta(seconds=20)
@@ -56,5 +57,5 @@ class Waking:
         other.request(task_id, "stop")
         assert queue.wait(LONG) is True
         drain(queue)
-        other.settle(lease, Closed(reason="done"))
+        settle(other, lease, Closed(reason="done"))
         assert queue.wait(LONG) is True

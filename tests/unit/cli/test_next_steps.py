@@ -10,6 +10,7 @@ from fleet.cli.root import fleet as run_fleet
 from fleet.config import default_text
 from fleet.queue.protocol import Draft
 from fleet.schemas import Blocked
+from tests.settled import settle
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_a_question_comes_before_everything(env, fleet):
     """A person who only types `fleet` learns that an agent waits."""
     task = fleet.queue.add(Draft(title="a"))
     (lease,) = fleet.queue.claim("me", ttl=timedelta(minutes=1))
-    fleet.queue.settle(lease, Blocked(note="QUESTION: one, or two?"))
+    settle(fleet.queue, lease, Blocked(note="QUESTION: one, or two?"))
     assert commands(env)[0] == f'fleet answer {task.id} "…"'
 
 

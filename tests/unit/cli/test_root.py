@@ -12,6 +12,7 @@ from fleet.errors import BadInput, Refused
 from fleet.queue.protocol import Draft
 from fleet.schemas import Blocked, Closed
 from tests.builders import NOW
+from tests.settled import settle
 
 MINUTE = timedelta(minutes=1)
 
@@ -67,8 +68,8 @@ def test_one_task_that_is_refused_does_not_keep_the_others(fleet_home, capsys):
     """`fleet retry A B`: the first was closed, and the second stayed blocked."""
     first, second = (fleet_home.queue.add(Draft(title=title)) for title in "ab")
     leases = {each.task.id: each for each in fleet_home.queue.claim("me", count=2, ttl=MINUTE)}
-    fleet_home.queue.settle(leases[first.id], Closed(reason="done"))
-    fleet_home.queue.settle(leases[second.id], Blocked(note="look"))
+    settle(fleet_home.queue, leases[first.id], Closed(reason="done"))
+    settle(fleet_home.queue, leases[second.id], Blocked(note="look"))
     assert run_fleet(["retry", first.id, second.id]) == Refused.exit_code
     told = capsys.readouterr()
     assert f"{first.id} is closed" in told.err

@@ -19,6 +19,7 @@ from fleet.runs.outcome_history import write_ending
 from fleet.schemas import Blocked, Finished, Lost, Settings, Spend
 from tests.builders import a_run, an_ending
 from tests.repos import Repo
+from tests.settled import settle
 
 
 @pytest.fixture
@@ -158,7 +159,7 @@ def test_past_runs_are_told_in_words(fleet, capsys):
     """A blocked task keeps its failed attempts, and a cost that is not known is not a number."""
     task = fleet.queue.add(Draft(title="t"))
     (lease,) = fleet.queue.claim("me", ttl=timedelta(minutes=1))
-    fleet.queue.settle(lease, Blocked(note="look"))
+    settle(fleet.queue, lease, Blocked(note="look"))
     run = a_run(fleet.home.task(task.id))
     spent = Spend(runs=2, tokens=37452, usd=0.015, estimated_usd=0.015, unpriced=1)
     ending = an_ending(Finished(), Blocked(note="look"), attempts=2, spent=spent)

@@ -12,6 +12,7 @@ from fleet.queue.protocol import Draft
 from fleet.runs.outcome_history import write_ending
 from fleet.schemas import Blocked, Failed, Finished, Released
 from tests.builders import NOW, a_run, an_ending
+from tests.settled import settle
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def ended(fleet, task, *whys):
         (lease,) = fleet.queue.claim("me", ttl=timedelta(minutes=1))
         last = number == len(whys)
         settlement = Blocked(note=why) if last else Released(not_before=NOW)
-        fleet.queue.settle(lease, settlement)
+        settle(fleet.queue, lease, settlement)
         ending = an_ending(Finished() if last else Failed(reason="denied"), settlement, why=why)
         write_ending(a_run(fleet.home.task(task.id)), ending)
 
@@ -82,7 +83,7 @@ def test_trust_in_a_coder_wakes_its_tasks(fleet, coder_file):
     """They were put off for an hour, as nothing but this command changes anything."""
     task = fleet.queue.add(Draft(title="b", metadata={"fleet": {"coder": "mine"}}))
     (lease,) = fleet.queue.claim("me", ttl=timedelta(minutes=1))
-    fleet.queue.settle(lease, Released(not_before=NOW + timedelta(days=900)))
+    settle(fleet.queue, lease, Released(not_before=NOW + timedelta(days=900)))
     trust_coders(fleet, ["mine"], every=False, env={})
     assert fleet.get(task.id).not_before is None
     assert trust_waits(fleet) == ()

@@ -21,6 +21,7 @@ from fleet.schemas import Blocked, Receipt
 from fleet.schemas.task import WAITS_TO_LAND
 from tests.builders import NOW
 from tests.conftest import need
+from tests.settled import settle
 from tests.unit.control.landed import WaitingHome
 
 TTL = timedelta(minutes=5)
@@ -41,7 +42,7 @@ def verified(place, state="waiting", **facts):
     (lease,) = [
         each for each in place.fleet.queue.claim("us", count=9, ttl=TTL) if each.task.id == task_id
     ]
-    place.fleet.queue.settle(lease, Blocked(note=NOTE))
+    settle(place.fleet.queue, lease, Blocked(note=NOTE))
     return task_id
 
 
@@ -51,7 +52,7 @@ def test_status_counts_it_as_verified_and_says_what_it_waits_for(place):
     verified(place, "waiting")
     stuck = place.fleet.queue.add(Draft(title="Stuck"))
     (lease,) = place.fleet.queue.claim("us", ttl=TTL)
-    place.fleet.queue.settle(lease, Blocked(note="why"))
+    settle(place.fleet.queue, lease, Blocked(note="why"))
     shown = rows(fleet_status(place.fleet, NOW), NOW)
     assert ("queue", "embedded, 1 blocked, 2 verified") in shown
     words = "verified, waits for you to land it on main"

@@ -13,6 +13,7 @@ from fleet.runs.outcome_history import write_ending
 from fleet.runs.questions.questions_file import FILE as QUESTIONS
 from fleet.schemas import Blocked, Closed, Failed, NeedsHuman, Released, Settings
 from tests.builders import HOUR, NOW, a_run, an_ending
+from tests.settled import settle
 
 
 def row(fleet, task, now=NOW):
@@ -22,7 +23,7 @@ def row(fleet, task, now=NOW):
 
 def settled(fleet, settlement):
     (lease,) = fleet.queue.claim("me", ttl=timedelta(minutes=1))
-    fleet.queue.settle(lease, settlement)
+    settle(fleet.queue, lease, settlement)
     return lease.task
 
 

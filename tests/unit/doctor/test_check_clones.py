@@ -11,6 +11,7 @@ from fleet.doctor.check_result import Installation
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.sqlite import open_embedded
 from fleet.schemas import Closed
+from tests.settled import settle
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def test_clones_of_tasks_that_are_long_closed_or_unknown_are_told(installation):
     still, done = (queue.add(Draft(title=title, metadata={})).id for title in ("a", "b"))
     leases = queue.claim("o", count=2, ttl=timedelta(hours=1))
     (lease,) = [lease for lease in leases if lease.task.id == done]
-    queue.settle(lease, Closed(reason="done"))
+    settle(queue, lease, Closed(reason="done"))
     queue.close()
     for name in (still, done, "fleet-gone"):
         home.clone(name).mkdir(parents=True)

@@ -10,6 +10,7 @@ from fleet.plan.write_to_sql import write_to_sql
 from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Closed
 from tests.plans import a_plan, sample
+from tests.settled import settle
 
 PLACE = PlanPlace(spec="plan.toml", cwd="/srv/app")
 MINUTE = timedelta(minutes=1)
@@ -38,7 +39,7 @@ def ready(fleet):
 def done(fleet, count=1):
     """Have agents do the next tasks."""
     for lease in fleet.queue.claim("us", count=count, ttl=MINUTE):
-        fleet.queue.settle(lease, Closed(reason="done"))
+        settle(fleet.queue, lease, Closed(reason="done"))
 
 
 def test_a_plan_becomes_an_epic_with_its_tasks_in_their_order(fleet, write):

@@ -27,7 +27,7 @@ from fleet.queue.identity import LEDGER
 from fleet.queue.protocol import Draft, Filter, LeaseLost
 from fleet.schemas import Blocked, Closed, Released
 from tests.builders import a_program
-from tests.settled import settled
+from tests.settled import settle, settled
 from tests.simulated.beads import SimulatedBeads
 
 TTL = timedelta(minutes=5)
@@ -304,7 +304,7 @@ class TestSettling:
         """Two lost writes are an error; the lease stays, and settling works once bd does."""
         beads.fault("lose", on="close", times=2)
         with pytest.raises(QueueUnavailable, match="does not show it"):
-            queue.settle(lease, Closed(reason="done"))
+            settle(queue, lease, Closed(reason="done"))
         assert queue.get(lease.task.id).lease_owner == "a"
         assert settled(queue, lease, Closed(reason="done")).status == "closed"
 
@@ -314,7 +314,7 @@ class TestSettling:
         """Whichever call fails, the lease stays ours and the second try settles."""
         beads.fault(fault, on=step)
         with pytest.raises(QueueError):
-            queue.settle(lease, Closed(reason="done"))
+            settle(queue, lease, Closed(reason="done"))
         assert settled(queue, lease, Closed(reason="done")).status == "closed"
 
     @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ class TestSettling:
         with closing(beads.open(clock=clock)) as doomed:
             die_after(doomed.tracker, verb, monkeypatch)
             with pytest.raises(Killed):
-                doomed.settle(lease, settlement)
+                settle(doomed, lease, settlement)
         monkeypatch.undo()
         notes = beads.issue(lease.task.id).notes
         done = settled(queue, lease, settlement)
@@ -342,7 +342,7 @@ class TestSettling:
         with closing(beads.open(clock=clock)) as doomed:
             die_after(doomed.tracker, "put", monkeypatch)
             with pytest.raises(Killed):
-                doomed.settle(lease, Released(not_before=clock() + 3 * TTL))
+                settle(doomed, lease, Released(not_before=clock() + 3 * TTL))
         clock.advance(TTL + SOON)
         assert queue.claim("b", ttl=TTL) == []
         clock.advance(3 * TTL)
@@ -354,7 +354,7 @@ class TestSettling:
         queue.claim("b", ttl=TTL)
         before = beads.issue(lease.task.id)
         calls = len(beads.calls)
-        assert isinstance(queue.settle(lease, Closed(reason="late")), LeaseLost)
+        assert isinstance(settle(queue, lease, Closed(reason="late")), LeaseLost)
         assert beads.issue(lease.task.id) == before
         assert beads.verbs()[calls:] == []
 
@@ -364,7 +364,7 @@ class TestSettling:
     def test_what_a_person_changed_is_not_overwritten(self, beads, queue, lease, change):
         """A task that a person took or ended in bd stays as that person left it."""
         beads.change(lease.task.id, **change)
-        lost = queue.settle(lease, Released(note="mine"))
+        lost = settle(queue, lease, Released(note="mine"))
         assert isinstance(lost, LeaseLost)
         assert "was changed in beads" in lost.why
         issue = beads.issue(lease.task.id)
@@ -400,7 +400,7 @@ class TestSettling:
             return shown
 
         monkeypatch.setattr(queue.tracker, "show", look_and_lose)
-        lost = queue.settle(lease, Closed(reason="done"))
+        lost = settle(queue, lease, Closed(reason="done"))
         assert isinstance(lost, LeaseLost)
         assert "ann" in lost.why
         assert beads.issue(lease.task.id).status == "in_progress"

@@ -39,7 +39,7 @@ class FakeQueue:
     def claim(self, owner, *, count, ttl, offer=None):
         return self._do("claim", [LEASE] * count)
 
-    def settle_all(self, settlements):
+    def settle(self, settlements):
         self.together.append(len(settlements))
         try:
             return self._do("settle", [None] * len(settlements))

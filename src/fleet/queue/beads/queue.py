@@ -102,17 +102,11 @@ class BeadsQueue:
             return Lease(task=lease.task, owner=lease.owner, fence=lease.fence, until=until)
         return self.settlements.lost(lease, self.ledger.entry(task_id))
 
-    def settle(self, lease: Lease, settlement: Settlement) -> LeaseLost | None:
-        (answer,) = self.settle_all([(lease, settlement)])
-        if isinstance(answer, FleetError):
-            raise answer
-        return answer
-
-    def settle_all(
+    def settle(
         self, settlements: Sequence[tuple[Lease, Settlement]]
     ) -> list[LeaseLost | FleetError | None]:
         with self.lock.held():
-            answers = self.settlements.settle_all(settlements)
+            answers = self.settlements.settle(settlements)
         self.bell.ring()
         return answers
 

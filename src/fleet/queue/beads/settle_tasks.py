@@ -39,7 +39,7 @@ class Settlements:
         self._tracker = tracker
         self._ledger = ledger
 
-    def settle_all(
+    def settle(
         self, settlements: Sequence[tuple[Lease, Settlement]]
     ) -> list[LeaseLost | FleetError | None]:
         """End leases: one look at all of them, one write for each, and one look again.

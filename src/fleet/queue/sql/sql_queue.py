@@ -130,11 +130,22 @@ class SqlQueue:
             return self._lost(lease)
         return Lease(task=lease.task, owner=lease.owner, fence=lease.fence, until=until)
 
-    def settle(self, lease: Lease, settlement: Settlement) -> LeaseLost | None:
+    def settle(
+        self, settlements: Sequence[tuple[Lease, Settlement]]
+    ) -> list[LeaseLost | FleetError | None]:
+        return [self._settled(lease, settlement) for lease, settlement in settlements]
+
+    def _settled(self, lease: Lease, settlement: Settlement) -> LeaseLost | FleetError | None:
+        try:
+            return self._settle(lease, settlement)
+        except FleetError as error:
+            return error
+
+    def _settle(self, lease: Lease, settlement: Settlement) -> LeaseLost | None:
         values = settled_row(lease, settlement, self.db.now())
         declined = settlement.declined if isinstance(settlement, Released) else ""
         try:
-            is_settled = self._settle(values, declined)
+            is_settled = self._store(values, declined)
         except WriteBrokeOff:
             self._unsure.add((lease.task.id, lease.fence))
             raise
@@ -143,7 +154,7 @@ class SqlQueue:
             return None
         return self._lost(lease)
 
-    def _settle(self, values: Mapping[str, object], declined: str) -> bool:
+    def _store(self, values: Mapping[str, object], declined: str) -> bool:
         """End a lease; of a task that this host cannot run, so that it does not see it again."""
         if not declined:
             return bool(self.db.rows(self.sql["settle"], values))
@@ -159,17 +170,6 @@ class SqlQueue:
             return False
         rows = self.db.rows(self.sql["get"], {"id": lease.task.id})
         return bool(rows) and is_settled_so(task_of(rows[0]), values)
-
-    def settle_all(
-        self, settlements: Sequence[tuple[Lease, Settlement]]
-    ) -> list[LeaseLost | FleetError | None]:
-        return [self._settled(lease, settlement) for lease, settlement in settlements]
-
-    def _settled(self, lease: Lease, settlement: Settlement) -> LeaseLost | FleetError | None:
-        try:
-            return self.settle(lease, settlement)
-        except FleetError as error:
-            return error
 
     def request(self, task_id: str, wish: Wish, *, text: str = "", asked_by: str = "") -> Request:
         known = self.get(task_id).id

@@ -272,7 +272,7 @@ def _answers(queue: Queue, calls: list[QueueCall]) -> list[Any]:
         except OSError as error:  # a full disk: this one is settled later
             answers[number] = _as_queue_error(error)
     pairs = [(lease, settlement) for _, lease, settlement in ready]
-    settled = queue.settle_all(pairs) if pairs else []
+    settled = queue.settle(pairs) if pairs else []
     for (number, lease, _), answer in zip(ready, settled, strict=True):
         answers[number] = _lost_or_error(lease, answer)
     return [answers[number] for number in range(len(calls))]

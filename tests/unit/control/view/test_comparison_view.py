@@ -13,6 +13,7 @@ from fleet.runs import receipt_json
 from fleet.runs.outcome_history import write_ending
 from fleet.schemas import Blocked, Check, Closed, Finding, Finished, Settings, Verdict
 from tests.builders import HOUR, NOW, a_run, an_ending
+from tests.settled import settle
 from tests.unit.control.test_usage import receipt
 
 
@@ -32,7 +33,7 @@ def leases(fleet, compared):
     return {each.task.id: each for each in fleet.queue.claim("us", count=9, ttl=HOUR)}
 
 
-def settle(fleet, leases, task, coder, settlement, verdict):
+def end_entry(fleet, leases, task, coder, settlement, verdict):
     """End the run of one entry; its task."""
     entries = compare_json.read(fleet.home, task.id).entries
     entry = next(each for each in entries if each.coder == coder)
@@ -41,7 +42,7 @@ def settle(fleet, leases, task, coder, settlement, verdict):
     write_ending(run, an_ending(Finished(), settlement, why="it was not believed"))
     checks = (Check(command="make test", code=0 if verdict.checked else 1),)
     receipt_json.write(run, receipt(task_id=entry.task_id, verdict=verdict, checks=checks))
-    fleet.queue.settle(lease, settlement)
+    settle(fleet.queue, lease, settlement)
     return entry.task_id
 
 
@@ -51,9 +52,9 @@ def row(fleet, task):
 
 def test_entries_stand_beside_each_other_with_what_they_showed(fleet, compared, leases):
     """Verdict, checks and broken rules are of each entry's own receipt."""
-    good = settle(fleet, leases, compared, "claude", Closed(reason="ok"), Verdict(checked=True))
+    good = end_entry(fleet, leases, compared, "claude", Closed(reason="ok"), Verdict(checked=True))
     broken = Verdict(findings=(Finding(rule="verify_failed", what="make test"),))
-    bad = settle(fleet, leases, compared, "codex", Blocked(note="unverified"), broken)
+    bad = end_entry(fleet, leases, compared, "codex", Blocked(note="unverified"), broken)
     found = read_comparison(fleet, compared.id, NOW)
     assert (found.id, found.title, found.state) == (compared.id, "Make it loud", "running")
     first, second = found.entries
@@ -81,9 +82,9 @@ def test_a_compared_task_waits_for_its_tries_and_then_for_a_person(fleet, compar
     """It is blocked in the queue all the while, and a retry would be wrong."""
     found = row(fleet, compared)
     assert (found.group, found.reason) == ("waiting", "0 of 2 entries are over")
-    settle(fleet, leases, compared, "claude", Closed(reason="ok"), Verdict(checked=True))
+    end_entry(fleet, leases, compared, "claude", Closed(reason="ok"), Verdict(checked=True))
     assert row(fleet, compared).reason == "1 of 2 entries are over"
-    settle(fleet, leases, compared, "codex", Blocked(note="unverified"), Verdict())
+    end_entry(fleet, leases, compared, "codex", Blocked(note="unverified"), Verdict())
     found = row(fleet, compared)
     assert (found.group, found.way_on.verb) == ("needs_you", "pick")
     assert found.way_on.line == f"fleet compare {compared.id}"

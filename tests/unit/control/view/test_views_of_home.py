@@ -15,6 +15,7 @@ from fleet.runs import receipt_json
 from fleet.runs.outcome_history import write_ending
 from fleet.schemas import Blocked, Closed, Finished
 from tests.builders import HOUR, NOW, a_run, an_ending
+from tests.settled import settle
 from tests.unit.control.test_usage import receipt
 
 
@@ -47,7 +48,7 @@ def test_a_closed_neighbour_is_in_the_graph_and_holds_nothing_up(fleet):
     """A person sees what was waited for."""
     first, second = chain(fleet, 2)
     (lease,) = fleet.queue.claim("us", ttl=HOUR)
-    fleet.queue.settle(lease, Closed(reason="done"))
+    settle(fleet.queue, lease, Closed(reason="done"))
     found = read_graph(fleet, second, NOW)
     groups = {node.id: node.group for node in found.nodes}
     assert (groups[first], groups[second]) == ("done", "waiting")
