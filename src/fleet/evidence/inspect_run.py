@@ -16,7 +16,7 @@ from fleet.evidence.landing_rules import landing_findings
 from fleet.evidence.landing_work import LandingWork, landing_work
 from fleet.evidence.shared_tree import deeds, own_changes
 from fleet.evidence.verify_commands import CHECKOUT_SETUP, FOLDER, check_all
-from fleet.evidence.verify_place import VerifyCase, VerifyPlace, verify_place
+from fleet.evidence.verify_place import InspectedRun, VerifyPlace, verify_place
 from fleet.git.checkout.verify_leavings import put_leavings_aside
 from fleet.git.clone.source_facts import objects_of_clone
 from fleet.git.clone.task_refs import task_refs
@@ -45,29 +45,6 @@ class Inspection(Struct, frozen=True, kw_only=True):
     abandoned: bool = False
 
 
-class InspectedRun(Struct, frozen=True, kw_only=True):
-    """A run to inspect. Holds nothing that the loop changes."""
-
-    run: Run
-    cwd: str
-    #: The directory that the task names; not that of the run, if the task has a worktree.
-    task_cwd: str = ""
-    policy: Policy
-    base: Base | None
-    #: The repository as the first attempt found it; pinned files are taken from there.
-    first: Base | None = None
-    #: The files that the agent's editing tools wrote, and the agent's commands, by the stream.
-    edited: tuple[str, ...] = ()
-    commands: tuple[str, ...] = ()
-    #: The agent claims completion, and its end says nothing against the work.
-    claimed: bool
-
-    @property
-    def is_short(self) -> bool:
-        """Nothing in the inspection takes time."""
-        return self.base is None and not (self.claimed and self.policy.verify)
-
-
 def inspect_run(ended: InspectedRun, abandon: threading.Event) -> Inspection:
     """Inspect a run until `abandon` is set. Blocks; not for the loop's thread."""
     try:
@@ -83,7 +60,7 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
         return Inspection()
     # Before the verify commands, whose own changes are not the agent's.
     # A supervisor that died may have begun them: then the run's tree is the one stored before.
-    begun = in_directory(ended) and next(newest_first(ended.run.path, FOLDER), None) is not None
+    begun = ended.in_directory and next(newest_first(ended.run.path, FOLDER), None) is not None
     changes = None
     if ended.base is not None:
         changes = changes_since(ended.base, ended.run, stored=begun)
@@ -112,11 +89,6 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
         refusals=refusals,
         landing=landing,
     )
-
-
-def in_directory(ended: InspectedRun) -> bool:
-    """The verify commands run where the agent worked. Pure."""
-    return ended.policy.copies.verify_in == "directory"
 
 
 def _landing_refusals(ended: InspectedRun, changes: Changes | None) -> tuple[Finding, ...]:
@@ -164,16 +136,7 @@ def _checks(
     """Run the verify commands in the place for them; None: broken off."""
     if _was_stopped(ended.run):
         return None
-    case = VerifyCase(
-        run=ended.run,
-        cwd=ended.cwd,
-        task_cwd=ended.task_cwd or ended.cwd,
-        policy=ended.policy,
-        base=ended.base,
-        first=ended.first,
-        changes=changes,
-    )
-    with verify_place(case) as place:
+    with verify_place(ended, changes) as place:
         try:
             checks = _checks_in(place, ended, abandon)
         finally:

@@ -58,30 +58,44 @@ class VerifyPlace(Struct, frozen=True, kw_only=True):
     lacks: tuple[str, ...] = ()
 
 
-class VerifyCase(Struct, frozen=True, kw_only=True):
-    """A run whose work is to be verified."""
+class InspectedRun(Struct, frozen=True, kw_only=True):
+    """A run to inspect. Holds nothing that the loop changes."""
 
     run: Run
-    #: The run's directory, and the one that its task names; they differ in a worktree.
     cwd: str
-    task_cwd: str
+    #: The directory that the task names; not that of the run, if the task has a worktree.
+    task_cwd: str = ""
     policy: Policy
-    #: The repository as the run and as the first attempt found it.
     base: Base | None
-    first: Base | None
-    changes: Changes | None
+    #: The repository as the first attempt found it; pinned files are taken from there.
+    first: Base | None = None
+    #: The files that the agent's editing tools wrote, and the agent's commands, by the stream.
+    edited: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    #: The agent claims completion, and its end says nothing against the work.
+    claimed: bool
+
+    @property
+    def is_short(self) -> bool:
+        """Nothing in the inspection takes time."""
+        return self.base is None and not (self.claimed and self.policy.verify)
+
+    @property
+    def in_directory(self) -> bool:
+        """The verify commands run where the agent worked."""
+        return self.policy.copies.verify_in == "directory"
 
 
 @contextmanager
-def verify_place(case: VerifyCase) -> Generator[VerifyPlace]:
+def verify_place(ended: InspectedRun, changes: Changes | None) -> Generator[VerifyPlace]:
     """The place to verify in, for the time of the block. Raises FleetError if there is none."""
-    if case.base is None or case.policy.copies.verify_in == "directory":
-        _refuse_pins(case)
-        yield VerifyPlace(cwd=case.cwd)
+    if ended.base is None or ended.in_directory:
+        _refuse_pins(ended)
+        yield VerifyPlace(cwd=ended.cwd)
         return
-    folder = case.run.path / FOLDER
+    folder = ended.run.path / FOLDER
     try:
-        yield _checked_out(case, case.base, folder)
+        yield _checked_out(ended, ended.base, changes, folder)
     finally:
         remove_checkouts(folder)
 
@@ -108,9 +122,9 @@ def remove_left(task_dir: Path, *, is_over: bool) -> list[int]:
     return removed
 
 
-def _refuse_pins(case: VerifyCase) -> None:
-    pins = ", ".join(case.policy.pins)
-    if pins and case.base is None:
+def _refuse_pins(ended: InspectedRun) -> None:
+    pins = ", ".join(ended.policy.pins)
+    if pins and ended.base is None:
         raise FleetError(f"the files {pins} cannot be had as they were: there is no repository")
     if pins:
         raise FleetError(
@@ -119,8 +133,10 @@ def _refuse_pins(case: VerifyCase) -> None:
         )
 
 
-def _checked_out(case: VerifyCase, base: Base, folder: Path) -> VerifyPlace:
-    repo, changes = repository_of(base), case.changes
+def _checked_out(
+    ended: InspectedRun, base: Base, changes: Changes | None, folder: Path
+) -> VerifyPlace:
+    repo = repository_of(base)
     if repo is None or changes is None or not changes.tree:
         why = (changes.trouble if changes is not None else "") or f"{base.root} is no repository"
         raise FleetError(
@@ -128,22 +144,22 @@ def _checked_out(case: VerifyCase, base: Base, folder: Path) -> VerifyPlace:
             hint="verify_in=directory of the project verifies in the run's directory instead.",
         )
     until = time.monotonic() + _LIMIT
-    own = known_repository(case.run.home.path, repo)
+    own = known_repository(ended.run.home.path, repo)
     git = Git(own, until)
-    pinned = _pinned(case, base, own, changes.tree, until)
-    inside = os.path.relpath(os.path.realpath(case.cwd), base.root)
+    pinned = _pinned(ended, base, own, changes.tree, until)
+    inside = os.path.relpath(os.path.realpath(ended.cwd), base.root)
     place = folder / pinned.id[:16]
     if not is_made(place):  # else a supervisor that died had begun to verify there
         remove_checkouts(folder)
         folder.mkdir(mode=0o700)
         refs = read_refs(refs_of(own, repo, until), repo)
         make_checkout(git, pinned.id, place, Base(root="", head=refs.head, branch=refs.branch))
-        copy_missing(base.root, place, _added(changes, _pins(case, inside)))
+        copy_missing(base.root, place, _added(changes, _pins(ended, inside)))
     if pinned.restored:
-        key = f"{case.run.task_id}/{case.run.number}"
+        key = f"{ended.run.task_id}/{ended.run.number}"
         git.ask("update-ref", "--no-deref", f"{ref_of(key)}{CHECKED}", pinned.id)
-    project, copy = _project(case, place, inside)
-    shared = link_shared(project, case.policy.copies.share, copy)
+    project, copy = _project(ended, place, inside)
+    shared = link_shared(project, ended.policy.copies.share, copy)
     cwd = os.path.normpath(place / inside)
     for each in (cwd, copy):
         os.makedirs(each, exist_ok=True)  # noqa: PTH103 - git holds no empty directory
@@ -159,13 +175,15 @@ def _checked_out(case: VerifyCase, base: Base, folder: Path) -> VerifyPlace:
     )
 
 
-def _pinned(case: VerifyCase, base: Base, own: Repository, tree: str, until: float) -> PinnedTree:
+def _pinned(
+    ended: InspectedRun, base: Base, own: Repository, tree: str, until: float
+) -> PinnedTree:
     """The tree to verify, with pinned files from the base of the task's first run."""
-    pins = case.policy.pins
+    pins = ended.policy.pins
     if not pins:
         return PinnedTree(id=tree, restored=())
-    names = _pins(case, os.path.relpath(os.path.realpath(case.cwd), base.root))
-    first = case.first if case.first is not None and case.first.root == base.root else base
+    names = _pins(ended, os.path.relpath(os.path.realpath(ended.cwd), base.root))
+    first = ended.first if ended.first is not None and ended.first.root == base.root else base
     with tree_snapshot.copied_index(own) as index:
         found = pinned_tree(Git(own, until, str(index)), tree, first.snapshot, names)
     if found is None:
@@ -173,9 +191,9 @@ def _pinned(case: VerifyCase, base: Base, own: Repository, tree: str, until: flo
     return found
 
 
-def _pins(case: VerifyCase, inside: str) -> list[str]:
+def _pins(ended: InspectedRun, inside: str) -> list[str]:
     """The pinned paths, from the top of the tree."""
-    return [os.path.normpath(f"{inside}/{pin}") for pin in case.policy.pins]
+    return [os.path.normpath(f"{inside}/{pin}") for pin in ended.policy.pins]
 
 
 def _added(changes: Changes, pins: Sequence[str]) -> list[str]:
@@ -188,12 +206,12 @@ def _added(changes: Changes, pins: Sequence[str]) -> list[str]:
     ]
 
 
-def _project(case: VerifyCase, place: Path, inside: str) -> tuple[str, str]:
+def _project(ended: InspectedRun, place: Path, inside: str) -> tuple[str, str]:
     """The project's directory, and the corresponding one in the checkout."""
-    source = os.path.realpath(case.task_cwd)
+    source = os.path.realpath(ended.task_cwd or ended.cwd)
     for _ in Path(inside).parts:
         source = os.path.dirname(source)  # noqa: PTH120
-    project = os.path.realpath(case.policy.copies.project or source)
+    project = os.path.realpath(ended.policy.copies.project or source)
     if project != source and not project.startswith(f"{source}/"):
         project = source  # the directory holds more than the repository
     return project, os.path.normpath(place / os.path.relpath(project, source))

@@ -17,7 +17,8 @@ from fleet.coders.stream.run_totals import sane_limit
 from fleet.config import Config
 from fleet.errors import InvalidTask
 from fleet.evidence.claim_rules import findings, only_reports
-from fleet.evidence.inspect_run import InspectedRun, Inspection
+from fleet.evidence.inspect_run import Inspection
+from fleet.evidence.verify_place import InspectedRun
 from fleet.files import seals
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import tail

@@ -12,7 +12,8 @@ from msgspec import structs
 
 from fleet.accounts.circuit_breaker import Blamed, Note, RunNoted, fault_of, spare_probe
 from fleet.errors import FleetError, InvalidTask
-from fleet.evidence.inspect_run import InspectedRun, Inspection, inspect_run
+from fleet.evidence.inspect_run import Inspection, inspect_run
+from fleet.evidence.verify_place import InspectedRun
 from fleet.home.journal import Log
 from fleet.processes import process_identity
 from fleet.processes.keeper_client import Ended

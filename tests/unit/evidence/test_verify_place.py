@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fleet.errors import FleetError
-from fleet.evidence.verify_place import FOLDER, VerifyCase, verify_place
+from fleet.evidence.verify_place import FOLDER, InspectedRun, verify_place
 from fleet.runs.run_directory import Run
 from fleet.schemas import Policy
 from fleet.schemas.policy import CopyRules
@@ -37,11 +37,11 @@ class Verified:
 
     def place(self, *pins, **rules):
         cwd = str(self.repo.root / self.cwd)
-        case = VerifyCase(
-            run=Run(self.ran.dir), cwd=cwd, task_cwd=cwd, base=self.ran.base, first=None,
-            policy=Policy(pins=pins, copies=CopyRules(**rules)), changes=self.ran.changes(),
+        ended = InspectedRun(
+            run=Run(self.ran.dir), cwd=cwd, base=self.ran.base,
+            policy=Policy(pins=pins, copies=CopyRules(**rules)), claimed=True,
         )  # fmt: skip
-        return verify_place(case)
+        return verify_place(ended, self.ran.changes())
 
 
 @pytest.fixture
@@ -176,17 +176,15 @@ def test_pins_that_cannot_be_had_are_an_error(run, pins, rules, what):
 
 def test_without_a_repository_nothing_can_be_pinned(tmp_path):
     """And the receipt does not pretend; without pins the directory itself is verified in."""
-    case = VerifyCase(
-        run=Run(tmp_path), cwd=str(tmp_path), task_cwd=str(tmp_path), policy=Policy(),
-        base=None, first=None, changes=None,
-    )  # fmt: skip
-    with verify_place(case) as place:
+    ended = InspectedRun(
+        run=Run(tmp_path), cwd=str(tmp_path), policy=Policy(), base=None, claimed=True
+    )
+    with verify_place(ended, None) as place:
         assert (place.cwd, place.tree) == (str(tmp_path), "")
-    case = VerifyCase(
-        run=Run(tmp_path), cwd=str(tmp_path), task_cwd=str(tmp_path), policy=Policy(pins=("x",)),
-        base=None, first=None, changes=None,
-    )  # fmt: skip
-    with pytest.raises(FleetError, match="there is no repository"), verify_place(case):
+    ended = InspectedRun(
+        run=Run(tmp_path), cwd=str(tmp_path), policy=Policy(pins=("x",)), base=None, claimed=True
+    )
+    with pytest.raises(FleetError, match="there is no repository"), verify_place(ended, None):
         pass
 
 
