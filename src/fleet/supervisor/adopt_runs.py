@@ -17,7 +17,7 @@ from fleet.runs import stop_reason
 from fleet.runs.outcome_history import believed_ending, read_ending
 from fleet.runs.run_directory import Run, check_task_directory, latest_run
 from fleet.runs.run_id import RunId
-from fleet.schemas import Lease, Lost, Stopped
+from fleet.schemas import Lease, Lost, Stopped, Task
 from fleet.schemas.decision import LEASE_LOST, OURS, released
 from fleet.supervisor.active.follow_runs import FIRST_PAUSE, RunFollower, finishing, state_now
 from fleet.supervisor.assignments import (
@@ -27,6 +27,7 @@ from fleet.supervisor.assignments import (
     Assignments,
     Stopping,
     Unknown,
+    lease_of,
 )
 from fleet.supervisor.finish_run import give_up, kill_all, send_and_settle, settle
 from fleet.supervisor.machine.resource_backoff import SHORT
@@ -41,6 +42,13 @@ def next_look(assignments: Assignments) -> float:
     """When a run is to be looked at again, on the monotonic clock."""
     stages = (each.stage for each in assignments)
     return min((s.due for s in stages if isinstance(s, Unknown)), default=float("inf"))
+
+
+def adopt_tasks(state: SupervisorState, tasks: list[Task]) -> None:
+    """Go on with tasks that the queue says this home holds, and that are not in hand."""
+    for task in tasks:
+        if state.assignments.get(task.id) is None:
+            adopt_task(state, lease_of(task))
 
 
 def adopt_task(state: SupervisorState, lease: Lease) -> None:

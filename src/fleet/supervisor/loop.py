@@ -26,8 +26,7 @@ from fleet.schemas.decision import SHUTDOWN
 from fleet.schemas.hosts.lease_terms import ALONE, shared_terms
 from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.active.side_processes import side_processes
-from fleet.supervisor.adopt_runs import adopt_task, look_again, next_look, stop_orphans
-from fleet.supervisor.assignments import lease_of
+from fleet.supervisor.adopt_runs import adopt_tasks, look_again, next_look, stop_orphans
 from fleet.supervisor.claim_work import Claimer
 from fleet.supervisor.cleanup import Cleanup
 from fleet.supervisor.hosts.take_part import keep_part, make_heartbeat
@@ -183,7 +182,8 @@ class Supervisor:
                 self.state.travel.tell_later(self.state.inspections, self.state.heartbeat.name)
             if self.state.heartbeat.server_went_back():
                 self.leases.compare()
-                self.leases.leased(self.adopt_tasks)  # what was settled since is settled again
+                # What was settled since is settled again.
+                self.leases.leased(partial(adopt_tasks, self.state))
         while self.state.events:
             self.handle(self.state.events.popleft())
         if not self.shutdown.requested:
@@ -252,7 +252,7 @@ class Supervisor:
     def recover(self) -> None:
         def each(tasks: list[Task]) -> None:
             stop_orphans(self.state, {task.id for task in tasks})
-            self.adopt_tasks(tasks)
+            adopt_tasks(self.state, tasks)
             self._memory.tick = 0.0  # published at once: the first tick knew of none of them
             self.claimer.claiming = False
             close_left_epics(self.state)
@@ -262,12 +262,6 @@ class Supervisor:
         self.claimer.claiming = True  # nothing is claimed before it is known what this home holds
         self.starter.read_other_tasks()
         self.leases.leased(each)
-
-    def adopt_tasks(self, tasks: list[Task]) -> None:
-        """Go on with tasks that the queue says this home holds, and that are not in hand."""
-        for task in tasks:
-            if self.state.assignments.get(task.id) is None:
-                adopt_task(self.state, lease_of(task))
 
     def go_on_with_answered(self, tasks: list[Task]) -> None:
         """Go on with tasks whose answer came as an earlier supervisor was killed."""

@@ -87,7 +87,20 @@ class BudgetMeter:
 
     def statuses(self) -> tuple[BudgetStatus, ...]:
         """How the budgets of today stand."""
-        return self._of_today(budgets.day_of(self._now()))
+        if not self._empty:
+            return ()
+        today = budgets.day_of(self._now())
+        day = self.ledger.day(today)
+        spends = [
+            (self._payer(project, account), spend)
+            for (project, account), spend in day.sums().items()
+        ]
+        spends += [
+            (self._payer(run.project, run.account), run.spend)
+            for run, began, _ in self._runs_seen.values()
+            if began == today and (run.task_id, run.run.number) not in day.entries
+        ]
+        return tuple(budgets.status_of(empty, spends) for empty in self._empty)
 
     def announce_near(self) -> tuple[BudgetStatus, ...]:
         """Warn of the budgets of today that are near, in the log and to the runs that spend from
@@ -114,22 +127,20 @@ class BudgetMeter:
     def spent(self, project: str) -> BudgetStatus | None:
         """The spent budget of today that a run in this project would count against."""
         payer = self._payer(project, "")
-        today = self._of_today(budgets.day_of(self._now()))
-        return next((each for each in today if each.reached and each.concerns(payer)), None)
+        reached = (each for each in self.statuses() if each.reached)
+        return next((each for each in reached if each.concerns(payer)), None)
 
     def spent_by(self, account: str) -> BudgetStatus | None:
         """The budget of an account, if that is spent."""
-        today = self._of_today(budgets.day_of(self._now()))
-        mine = (each for each in today if each.scope == "account" and each.name == account)
-        return next((each for each in mine if each.reached), None)
+        reached = (each for each in self.statuses() if each.reached and each.scope == "account")
+        return next((each for each in reached if each.name == account), None)
 
     def day_is_spent(self) -> bool:
         """Whether the budget of the whole day is spent, so that nothing is claimed; logged once."""
-        today = budgets.day_of(self._now())
-        found = (each for each in self._of_today(today) if each.reached and each.scope == "day")
+        found = (each for each in self.statuses() if each.reached and each.scope == "day")
         if (spent := next(found, None)) is None:
             return False
-        if self._logged_spent != (now := f"{today} {spent.budget}"):
+        if self._logged_spent != (now := f"{budgets.day_of(self._now())} {spent.budget}"):
             self._logged_spent = now
             text = f"nothing new is started: {budgets.spent_words(spent)}"
             self._log.say("budget_spent", text, scope=spent.scope)
@@ -153,21 +164,6 @@ class BudgetMeter:
         if task.not_before is None or not budgets.begins_a_day(task.not_before):
             return False
         return was_put_off(self._home.task(task.id), task.not_before)
-
-    def _of_today(self, today: str) -> tuple[BudgetStatus, ...]:
-        if not self._empty:
-            return ()
-        day = self.ledger.day(today)
-        spends = [
-            (self._payer(project, account), spend)
-            for (project, account), spend in day.sums().items()
-        ]
-        spends += [
-            (self._payer(run.project, run.account), run.spend)
-            for run, began, _ in self._runs_seen.values()
-            if began == today and (run.task_id, run.run.number) not in day.entries
-        ]
-        return tuple(budgets.status_of(empty, spends) for empty in self._empty)
 
     def _of_day(self, today: str, status: BudgetStatus) -> list[ActiveRun]:
         return [
