@@ -189,6 +189,14 @@ class Task(Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def notes_now(self) -> str:
+        """The notes, without what they say of a wait for the branch that is over."""
+        if self.waits_to_land or WAITS_TO_LAND not in self.notes:
+            return self.notes
+        lines = self.notes.split("\n")
+        return "\n".join(line for line in lines if not line.startswith(WAITS_TO_LAND))
+
+    @property
     def standing(self) -> str:
         """The status in words: work that is verified is not plainly blocked."""
         return "verified, not landed" if self.waits_to_land else self.status

@@ -44,6 +44,7 @@ from fleet.schemas.event import Reason
 from fleet.schemas.outcome import leaves_claim, named
 from fleet.schemas.policy import DAY_BUDGETS, Requirement
 from fleet.schemas.receipt import TAMPERED
+from fleet.schemas.task import WAITS_TO_LAND
 from fleet.settlement.refused_merge import LandTries, refuse_merge
 
 #: Context runs out this often in a row without progress before it counts as a failure.
@@ -282,7 +283,7 @@ def _closed(claim: str, verdict: Verdict, facts: Facts, *, after: str = "") -> D
         why = f"{why} (claimed before it ended as {after})"
     if facts.landing is None:
         return Decision(settlement=Closed(reason=reason), counts=True, why=why)
-    note = f"verified; waits to land on {facts.landing.into or 'a branch'}: fleet land"
+    note = f"{WAITS_TO_LAND} on {facts.landing.into or 'a branch'}: fleet land"
     return Decision(
         settlement=Blocked(note=note, verified=True),
         counts=True,

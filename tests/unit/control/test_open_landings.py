@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
+from fleet.bd.output.issue_page import page
 from fleet.bd.output.lines import row
 from fleet.cli.inspect.receipt import receipt_lines
 from fleet.cli.run.status import rows
@@ -14,6 +15,7 @@ from fleet.control.landing.open_landings import landing_of, landing_of_run, land
 from fleet.control.status import fleet_status
 from fleet.control.tasks.questions import questions
 from fleet.control.view.read_now import read_now
+from fleet.control.view.task.read_whole_task import read_whole_task
 from fleet.home import landing_json
 from fleet.home.landing_json import LandedAs
 from fleet.queue.protocol import Draft
@@ -95,6 +97,18 @@ def test_the_tracker_says_it_too(place):
     task = place.fleet.get(verified(place))
     assert "(verified, waits to land)" in row(task)
     assert task.standing == "verified, not landed"
+
+
+def test_a_landed_task_does_not_say_that_it_waits(place, capsys):
+    """The note of the wait stays in the tracker, and no page shows it."""
+    task = place.fleet.get(verified(place))
+    assert "waits to land" in task.notes_now
+    done = place.fleet.queue.close_task(task, by="us", reason="done")
+    assert "waits to land" in done.notes
+    show.show_task(place.fleet, done, NOW)
+    shown = capsys.readouterr().out + page(done, (), (), ())
+    whole = read_whole_task(place.fleet, done.id, NOW)
+    assert "waits to land" not in shown + whole.task.notes
 
 
 def test_a_landed_task_says_as_what_and_whether_its_branch_follows(place):

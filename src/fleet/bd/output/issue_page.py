@@ -22,7 +22,7 @@ def page(
     texts = {
         "description": task.description,
         "design": task.design,
-        "notes": task.notes,
+        "notes": task.notes_now,
         "acceptance criteria": task.acceptance_criteria,
         "metadata": "\n".join(_metadata(task.metadata)),
         "depends on": _others(dependencies),

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+from msgspec import structs
+
 from fleet.control import Control
 from fleet.control.landing.open_landings import landing_of
 from fleet.control.tasks.show import settings_shown, task_details
@@ -45,7 +47,7 @@ def read_whole_task(fleet: Control, word: str, now: datetime) -> WholeTask:
     return WholeTask(
         as_of=now,
         row=row,
-        task=task,
+        task=structs.replace(task, notes=task.notes_now),
         invalid=details.invalid,
         hint=details.hint,
         settings=tuple(settings_shown(details)),
@@ -114,8 +116,6 @@ def run_summary(run: Run) -> RunSummary:
         has_diff=(run.path / DIFF).exists(),
     )
     if receipt is not None:
-        from msgspec import structs
-
         return structs.replace(found, spent=receipt.spend)
     return found
 
