@@ -12,7 +12,6 @@ import pytest
 from fleet.bd.beads_create import create
 from fleet.bd.beads_forward import forward
 from fleet.queue.beads.bd_cli.bd_init import init_beads
-from fleet.queue.beads.bd_cli.bd_version import bd_version
 from fleet.queue.beads.queue import open_beads
 from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Closed, Settings
@@ -117,7 +116,7 @@ def test_a_bare_bd_wakes_a_waiting_queue(beads_home, queue):
 
 def test_no_reclaim_can_take_a_task_from_a_run(beads_home, queue, capfd):
     """Where bd leases by itself, fleet's claims carry no lease that others could call stale."""
-    version = bd_version(need("bd"))
+    version = queue.tracker.client.version
     if version is None or version < (1, 3, 0):
         pytest.skip("this bd has no leases of its own")
     task_id = queue.add(Draft(title="t")).id

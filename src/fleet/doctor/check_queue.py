@@ -1,11 +1,15 @@
 """The queue: whether the queue is the home's own, whole and copied, and which bd there is."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
+from pathlib import Path
 
 from fleet.control.queue.queue_care import QueueCondition, condition, file_of
 from fleet.doctor.check_result import CheckResult, Installation
 from fleet.queue import backups
+
+#: How long bd may take to tell its version.
+_BD_ANSWERS = timedelta(seconds=10)
 
 
 def queue(installation: Installation) -> Iterator[CheckResult]:
@@ -13,7 +17,7 @@ def queue(installation: Installation) -> Iterator[CheckResult]:
         return
     home, config = installation.home, installation.config
     if config.queue == "beads":
-        yield from _bd()
+        yield from _bd(home.path)
     seen = condition(home, config)
     if seen.problem:
         yield CheckResult("queue", "error", seen.problem, seen.hint)
@@ -47,10 +51,11 @@ def _age(seen: QueueCondition, now: datetime) -> CheckResult:
     return CheckResult("backup", "ok", what)
 
 
-def _bd() -> Iterator[CheckResult]:
-    from fleet.queue.beads.bd_cli.bd_version import GUARDED_UPDATES, bd_version, warning
+def _bd(home: Path) -> Iterator[CheckResult]:
+    from fleet.queue.beads.bd_cli.bd_client import BdClient
+    from fleet.queue.beads.bd_cli.bd_version import GUARDED_UPDATES, warning
 
-    version = bd_version()
+    version = BdClient(home, timeout=_BD_ANSWERS).version
     caution = warning(version)
     name = ".".join(map(str, version or ()))
     if caution:

@@ -273,10 +273,10 @@ def test_the_queue_is_told_by_its_id_and_a_lost_one_by_the_way_back(installation
     ("version", "severity"),
     [((1, 3, 0), "ok"), ((1, 2, 0), "warning"), ((1, 1, 0), "warning"), (None, "warning")],
 )
-def test_bd_is_judged_by_its_version(monkeypatch, version, severity):
+def test_bd_is_judged_by_its_version(monkeypatch, tmp_path, version, severity):
     """Those that lose data, those that fleet has to be careful with, and those that are fine."""
-    monkeypatch.setattr("fleet.queue.beads.bd_cli.bd_version.bd_version", lambda: version)
-    assert one(check_queue._bd()).severity == severity
+    monkeypatch.setattr("fleet.queue.beads.bd_cli.bd_client.BdClient.version", version)
+    assert one(check_queue._bd(tmp_path)).severity == severity
 
 
 # What is left.

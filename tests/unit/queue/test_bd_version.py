@@ -3,7 +3,8 @@
 import pytest
 
 from fleet.errors import QueueUnavailable
-from fleet.queue.beads.bd_cli.bd_version import bd_version, parse, warning
+from fleet.queue.beads.bd_cli.bd_client import BdClient
+from fleet.queue.beads.bd_cli.bd_version import parse, warning
 
 
 @pytest.mark.parametrize(
@@ -43,4 +44,4 @@ def test_a_bd_without_a_version_is_warned_of():
 def test_a_missing_bd_has_no_version(tmp_path):
     """The caller hears that it is not installed."""
     with pytest.raises(QueueUnavailable):
-        bd_version(str(tmp_path / "bd"))
+        _ = BdClient(tmp_path, bd=str(tmp_path / "bd")).version

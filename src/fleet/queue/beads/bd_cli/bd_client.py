@@ -12,7 +12,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from fleet.errors import QueueBusy, QueueUnavailable
+from fleet.errors import QueueBusy
+from fleet.files.safe_read import stamp_of
 from fleet.home import AGENT_BIN
 from fleet.processes.bounded_call import DEVNULL, Exited, Stream
 from fleet.queue.beads.bd_cli import bd_output
@@ -27,7 +28,7 @@ FLEET = "fleet"
 #: bd's engine takes a core or more; a crowd of them only makes each other slower.
 _AT_ONCE = threading.BoundedSemaphore(2)
 
-_VERSIONS: dict[tuple[str, int], Version | None] = {}
+_VERSIONS: dict[tuple[str, tuple[int, int, int]], Version | None] = {}
 
 #: What would lead bd to another database than the home's.
 _ASTRAY = ("BD_DB", "BEADS_DB", "GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE")
@@ -144,16 +145,17 @@ class BdClient:
     @property
     def guards(self) -> bool:
         """Whether an update can be tied to the status and assignee that we saw."""
-        version = self._version()
+        version = self.version
         return version is not None and version >= GUARDED_UPDATES
 
-    def _version(self) -> Version | None:
-        """Asked once for each program file: an upgrade under a running supervisor is noticed."""
+    @property
+    def version(self) -> Version | None:
+        """None if bd does not tell. Raises QueueUnavailable without a bd.
+
+        Asked once for each program file: an upgrade under a running supervisor is noticed.
+        """
         program = shutil.which(self.bd, path=self._variables.get("PATH")) or self.bd
-        try:
-            key = (program, Path(program).stat().st_mtime_ns)
-        except OSError as error:
-            raise QueueUnavailable(f"{self.bd} is gone: {error.strerror}") from error
+        key = (program, stamp_of(program))
         if key not in _VERSIONS:
             ended = self.call(["version"])
             if ended.code != 0:

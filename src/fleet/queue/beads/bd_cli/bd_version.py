@@ -1,11 +1,7 @@
 """Which version of `bd` this is, and whether that version is known to lose or damage data."""
 
-import os
 import re
 from collections.abc import Mapping
-
-from fleet.errors import QueueUnavailable
-from fleet.queue.beads.bd_cli.bd_process import capture
 
 Version = tuple[int, int, int]
 
@@ -20,14 +16,6 @@ _KNOWN_BAD: Mapping[Version, str] = {
     (1, 1, 0): "it can damage its own database and lose closes",
     (1, 2, 1): "it was released by accident and withdrawn",
 }
-
-
-def bd_version(bd: str = "bd", *, timeout: float = 10.0) -> Version | None:
-    """The version of a `bd`, None if `bd` does not tell; raises QueueUnavailable without one."""
-    ended = capture([bd, "version"], cwd=None, env=os.environ, timeout=timeout)
-    if ended.code != 0:
-        raise QueueUnavailable(f"{bd} version failed: {ended.err.strip()[-200:]}")
-    return parse(ended.out.decode(errors="replace"))
 
 
 def parse(text: str) -> Version | None:
