@@ -3,7 +3,7 @@ look around in it and act on it.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -33,56 +33,6 @@ _PARTS = ("top", "place", "list", "tabs", "detail", "said", "keys")
 _LOOKS = 20.0
 #: Seconds until a task that the cursor passes is read.
 _LINGER = 0.12
-
-#: What each action of a key does.
-ACTIONS: Mapping[str, Callable[["TopApp"], None]] = {
-    "answer": lambda app: app.acts.answer(),
-    "open": lambda app: app.looks.open(),
-    "tell": lambda app: app.acts.tell(),
-    "stop": lambda app: app.acts.each("stop"),
-    "retry": lambda app: app.acts.each("retry"),
-    "way_on": lambda app: app.acts.way_on(),
-    "follow": lambda app: app.looks.follow(),
-    "search": lambda app: app.looks.search(),
-    "hit(1)": lambda app: app.looks.hit(1),
-    "hit(-1)": lambda app: app.looks.hit(-1),
-    "split": lambda app: app.looks.split(),
-    "fold": lambda app: app.looks.fold(),
-    "viewed": lambda app: app.looks.viewed(),
-    "comment": lambda app: app.acts.comment(),
-    "send_back": lambda app: app.acts.send_back(),
-    "tab('receipt')": lambda app: app.looks.tab("receipt"),
-    "tab('transcript')": lambda app: app.looks.tab("transcript"),
-    "tab('diff')": lambda app: app.looks.tab("diff"),
-    "tab('plan')": lambda app: app.looks.tab("plan"),
-    "turn(-1)": lambda app: app.looks.turn(-1),
-    "turn(1)": lambda app: app.looks.turn(1),
-    "mark": lambda app: app.looks.mark(),
-    "filter": lambda app: app.looks.filter(),
-    "new": lambda app: app.acts.new(),
-    "pause": lambda app: app.acts.pause(),
-    "command": lambda app: app.acts.command(),
-    "pane": lambda app: app.looks.pane(),
-    "copy": lambda app: app.looks.copy(),
-    "directory": lambda app: app.acts.open_directory(),
-    "stop_all": lambda app: app.acts.stop_all(),
-    "view('now')": lambda app: app.looks.view("now"),
-    "view('questions')": lambda app: app.looks.view("questions"),
-    "view('timeline')": lambda app: app.looks.view("timeline"),
-    "view('usage')": lambda app: app.looks.view("usage"),
-    "view('log')": lambda app: app.looks.view("log"),
-    "move(1)": lambda app: app.looks.move(1),
-    "move(-1)": lambda app: app.looks.move(-1),
-    "edge(True)": lambda app: app.looks.edge(top=True),
-    "edge(False)": lambda app: app.looks.edge(top=False),
-    "page(-1)": lambda app: app.looks.page(-1),
-    "page(1)": lambda app: app.looks.page(1),
-    "shift(-1)": lambda app: app.looks.shift(-1),
-    "shift(1)": lambda app: app.looks.shift(1),
-    "go_back": lambda app: app.looks.go_back(),
-    "help": lambda app: app.looks.help(),
-    "quit_top": lambda app: app.looks.quit(),
-}
 
 
 def _named() -> dict[str, list[TopKey]]:
@@ -165,11 +115,7 @@ class TopApp(App[None]):
             here = keys_here(self.panes.here(), read_only=self.read_only)
             keys = [key for key in here if name in key.names.split(",")]
         if keys:
-            self.do(keys[0].action)
-
-    def do(self, action: str) -> None:
-        """Do what an action of a key does."""
-        ACTIONS[action](self)
+            keys[0].do(self)
 
     def lines(self, name: str) -> LineView:
         """One of the parts of the screen."""

@@ -198,7 +198,7 @@ class PersonActs:
 
         def take(entry: PaletteEntry | None) -> None:
             if entry is not None:
-                self._app.call_later(self._app.do, entry.action)
+                self._app.call_later(entry.do, self._app)
 
         self._app.push_screen(Palette(self._entries()), take)
 
@@ -208,18 +208,16 @@ class PersonActs:
         lines = {
             "answer": f'fleet answer {task} "…"', "tell": f'fleet tell {task} "…"',
             "stop": f"fleet stop {task}", "retry": f"fleet retry {task}",
-            "new": 'fleet bd create "…"', "stop_all": "fleet stop --all",
-            "tab('receipt')": f"fleet task {task} receipt", "pause": "fleet pause, fleet resume",
-            "tab('transcript')": f"fleet task {task} events --follow",
-            "tab('diff')": f"fleet task {task} diff", "tab('plan')": f"fleet task {task} plan",
-            "send_back": f'fleet review {task} --reject "…"',
-            "way_on": row.way_on.line if row is not None and row.way_on else "",
+            "new": 'fleet bd create "…"', "stop all": "fleet stop --all",
+            "receipt": f"fleet task {task} receipt", "pause": "fleet pause, fleet resume",
+            "transcript": f"fleet task {task} events --follow",
+            "diff": f"fleet task {task} diff", "plan": f"fleet task {task} plan",
+            "send back": f'fleet review {task} --reject "…"',
+            "way on": row.way_on.line if row is not None and row.way_on else "",
         }  # fmt: skip
         here = keys_here(self._app.panes.here(), read_only=self._app.read_only)
         return [
-            PaletteEntry(key.words, lines.get(key.action, ""), key.action)
-            for key in here
-            if key.words
+            PaletteEntry(key.words, lines.get(key.words, ""), key.do) for key in here if key.words
         ]
 
     def _write(self, verb: str, task_id: str, title: str, about: Sequence[SpanLine]) -> None:

@@ -84,6 +84,7 @@ def fact(
     name: str, value: str, width: int, style: str = "", column_width: int = 12
 ) -> list[SpanLine]:
     """A named value; what has no room goes on below, in the same column."""
+    column_width = max(column_width, cells(name) + 1)
     rows = list(wrapped(said(value), max(_LEAST_ROOM, width - column_width)))
     head: SpanLine = ((column(name, column_width), "dim"), (rows[0], style))
     return [head, *(((" " * column_width, ""), (row, style)) for row in rows[1:])]

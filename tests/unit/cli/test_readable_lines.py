@@ -75,4 +75,5 @@ def test_a_line_of_another_shape_is_shown_as_it_is(line):
 
 def test_half_a_line_at_the_end_is_shown_too():
     """A supervisor may be killed while it writes."""
-    assert list(readable([b'{"action":"a","te', b'xt":"b"}'], NOW)) == ["          b"]
+    halves = [b'{"ts":"2026-11-17T11:02:03Z","action":"a","te', b'xt":"b"}']
+    assert list(readable(halves, NOW)) == ["11:02:03  b"]

@@ -164,10 +164,12 @@ def test_the_journal_tells_each_line_once(tmp_path):
     home.logging.mkdir()
     journal = JournalTail(home)
     first = home.logging / "fleet-2026-11-15.jsonl"
-    first.write_text('{"action":"started","text":"a"}\n{"action":"cl')
+    line = '{"ts":"2026-11-15T10:00:00Z","action":"%s","text":"%s"}\n'
+    started, closed = line % ("started", "a"), line % ("closed", "b")
+    first.write_text(started + closed[:40])
     assert journal.read() == [("started", "a")]
     with first.open("a") as file:
-        file.write('osed","text":"b"}\n')
-    (home.logging / "fleet-2026-11-16.jsonl").write_text('{"action":"ended","text":"c"}\n')
+        file.write(closed[40:])
+    (home.logging / "fleet-2026-11-16.jsonl").write_text(line % ("ended", "c"))
     assert journal.read() == [("closed", "b"), ("ended", "c")]
     assert journal.read() == []

@@ -15,7 +15,6 @@ from fleet.control.view.timeline import Band, Lane, Segment, Timeline
 from fleet.control.view.usage_view import UsageView
 from fleet.schemas import Account, Check, Finding, Receipt, Spend, Usage, Verdict, Window
 from fleet.schemas.shown_text import cells
-from fleet.tui.app import ACTIONS
 from fleet.tui.key_table import KEYS, help_lines, keys_line
 from fleet.tui.panes.task_detail import TaskDetail
 from fleet.tui.spans import plain, standing_out
@@ -251,11 +250,6 @@ def test_no_key_has_two_meanings_in_one_place():
             assert any(pair <= needs for pair in exclude), (one, other)
     told = shown(help_lines(read_only=False))
     assert all(key.words in told for key in KEYS)
-
-
-def test_every_key_does_something():
-    """The table of keys and the table of what they do name the same actions."""
-    assert {key.action for key in KEYS} == set(ACTIONS)
 
 
 def test_two_lines_stay_behind():

@@ -60,7 +60,7 @@ class LogLine(Struct, frozen=True):
     """A line of the supervisor's log or of a task's: the action, the moment, and the sentence."""
 
     action: str
-    ts: datetime | None = None
+    ts: datetime
     text: str = ""
 
 

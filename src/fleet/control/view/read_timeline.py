@@ -2,16 +2,14 @@
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import msgspec
-from msgspec import Struct, structs
+from msgspec import structs
 
 from fleet.control import Control
 from fleet.control.pause import paused_since
-from fleet.control.tasks.task_files import read_whole
+from fleet.control.tasks.task_files import LogLine, log_line, read_whole
 from fleet.control.view.task.read_whole_task import run_summary
 from fleet.control.view.timeline import Band, BandKind, Lane, Segment, Timeline
 from fleet.errors import BadInput, FleetError
@@ -163,12 +161,6 @@ def _limits(runs: Iterable[tuple[Segment, Run]], start: datetime, end: datetime)
     yield from met.values()
 
 
-class _JournalLine(Struct):
-    ts: datetime
-    action: str = ""
-    text: str = ""
-
-
 def _from_log(
     fleet: Control, start: datetime, end: datetime, now: datetime, made: Iterable[datetime]
 ) -> Iterator[Band]:
@@ -192,7 +184,7 @@ def _from_log(
 
 
 def _gaps(
-    lines: Sequence[_JournalLine], start: datetime, end: datetime, *, alive: bool
+    lines: Sequence[LogLine], start: datetime, end: datetime, *, alive: bool
 ) -> Iterator[Band]:
     """The stretches without a supervisor: from an end, or from the last line of a killed one."""
     gone = start
@@ -217,14 +209,13 @@ def _first_log_line(fleet: Control) -> Iterator[datetime]:
     oldest = min(fleet.home.logging.glob("fleet-*.jsonl"), default=None)
     if oldest is None:
         return
-    line = next(read_whole(oldest), b"").partition(b"\n")[0]
-    with suppress(msgspec.DecodeError, UnicodeDecodeError):  # half a line, after a full disk
-        yield msgspec.json.decode(line, type=_JournalLine).ts
+    line = log_line(next(read_whole(oldest), b"").partition(b"\n")[0])
+    if line is not None:
+        yield line.ts
 
 
-def _log(fleet: Control, start: datetime, end: datetime) -> Iterator[_JournalLine]:
+def _log(fleet: Control, start: datetime, end: datetime) -> Iterator[LogLine]:
     """The lines of the log between two moments; from a day before on, since files are days."""
-    read = msgspec.json.Decoder(_JournalLine).decode
     wanted = (b'"started"', b'"ended"', b'"paused"', b'"budget_spent"', b'"run_started"')
     for path in sorted(fleet.home.logging.glob("fleet-*.jsonl")):
         day = path.stem.removeprefix("fleet-")
@@ -233,11 +224,8 @@ def _log(fleet: Control, start: datetime, end: datetime) -> Iterator[_JournalLin
         for raw in b"".join(read_whole(path)).split(b"\n"):
             if not any(word in raw for word in wanted):
                 continue
-            try:
-                line = read(raw)
-            except (msgspec.DecodeError, UnicodeDecodeError):
-                continue  # half a line, after a full disk
-            if line.ts >= start:
+            line = log_line(raw)
+            if line is not None and line.ts >= start:
                 yield line
 
 

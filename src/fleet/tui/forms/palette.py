@@ -1,7 +1,7 @@
 """`:` and Ctrl-K: every verb, found by a few letters, with the verb's command line."""
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
 from textual.app import ComposeResult
@@ -13,15 +13,18 @@ from fleet.tui.forms.form import Form
 from fleet.tui.line_view import LineView
 from fleet.tui.spans import SpanLine, column, said
 
+if TYPE_CHECKING:
+    from fleet.tui.app import TopApp
+
 _SHOWN = 12
 
 
 class PaletteEntry(Struct, frozen=True):
-    """A verb that can be chosen: name, command line, and the action of fleet top."""
+    """A verb that can be chosen: name, command line, and what its key does."""
 
     name: str
     line: str
-    action: str
+    do: Callable[["TopApp"], None]
 
 
 def found_entries(entries: Sequence[PaletteEntry], typed: str) -> list[PaletteEntry]:

@@ -1,7 +1,8 @@
 """The views that are not lists of tasks: timeline, usage and accounts, log."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from msgspec import structs
 
@@ -14,7 +15,7 @@ from fleet.control.view.usage_view import UsageView, read_usage
 from fleet.tui.home_threads import Unread
 from fleet.tui.listing import Listing
 from fleet.tui.panes.task_detail import Asking
-from fleet.tui.spans import SpanLine, paragraph
+from fleet.tui.spans import paragraph
 from fleet.tui.views.log_lines import DoneAct, log_page
 from fleet.tui.views.timeline_lanes import lane_page, timeline_listing
 from fleet.tui.views.usage_page import usage_page
@@ -23,7 +24,6 @@ from fleet.tui.views.usage_page import usage_page
 _NIGHT, _MONTH, _LOG = timedelta(hours=12), timedelta(days=30), 400
 #: The shortest stretch of a timeline, and how much of it comes before the first run.
 _SHORTEST, _BEFORE = timedelta(hours=1), timedelta(minutes=5)
-_READING: Sequence[SpanLine] = [(("… is read", "dim"),)]
 
 
 class OtherViews:
@@ -32,57 +32,38 @@ class OtherViews:
     def __init__(self, ask: Asking, changed: Callable[[], None]) -> None:
         self._ask = ask
         self._changed = changed
-        self._timeline: Timeline | Unread | None = None
-        self._usage: tuple[UsageView, AccountsView] | Unread | None = None
-        self._log: bytes | Unread | None = None
+        self._read: dict[str, Timeline | tuple[UsageView, AccountsView] | bytes | Unread] = {}
 
     def home_changed(self, view: str) -> None:
         """Read what a view shows again, since the home has changed."""
-        match view:
-            case "timeline":
-                self._ask("timeline", _read_timeline, self._take_timeline)
-            case "usage":
-                self._ask("usage", _read_usage, self._take_usage)
-            case "log":
-                self._ask("log", _read_log, self._take_log)
-            case _:
-                return
+        if (read := _READS.get(view)) is None:
+            return
+
+        def take(found: Any) -> None:
+            self._read[view] = found
+            self._changed()
+
+        self._ask(view, read, take)
 
     def listing(self, view: str, width: int, acts: Sequence[DoneAct], now: datetime) -> Listing:
         """The left side, or the whole screen."""
-        match view:
-            case "timeline" if isinstance(self._timeline, Timeline):
-                return timeline_listing(self._timeline, width)
-            case "usage" if isinstance(self._usage, tuple):
-                return Listing(usage_page(*self._usage, width))
-            case "log" if isinstance(self._log, bytes):
-                return Listing(log_page(self._log, acts, width, now.astimezone()))
-            case _:
-                return Listing(self._trouble(view, width))
+        match self._read.get(view):
+            case Timeline() as seen:
+                return timeline_listing(seen, width)
+            case (usage, accounts):
+                return Listing(usage_page(usage, accounts, width))
+            case bytes() as log:
+                return Listing(log_page(log, acts, width, now.astimezone()))
+            case Unread() as trouble:
+                words = f"{trouble.message}\n{trouble.hint}"
+                return Listing(list(paragraph(words, width, "red")))
+            case None:
+                return Listing([(("… is read", "dim"),)])
 
     def page(self, view: str, key: str, width: int) -> Listing:
         """The right side."""
-        if view == "timeline" and isinstance(self._timeline, Timeline):
-            return Listing(lane_page(self._timeline, key, width))
-        return Listing()
-
-    def _trouble(self, view: str, width: int) -> Sequence[SpanLine]:
-        kept = {"timeline": self._timeline, "usage": self._usage, "log": self._log}[view]
-        if isinstance(kept, Unread):
-            return list(paragraph(f"{kept.message}\n{kept.hint}", width, "red"))
-        return _READING
-
-    def _take_timeline(self, found: Timeline | Unread) -> None:
-        self._timeline = found
-        self._changed()
-
-    def _take_usage(self, found: tuple[UsageView, AccountsView] | Unread) -> None:
-        self._usage = found
-        self._changed()
-
-    def _take_log(self, found: bytes | Unread) -> None:
-        self._log = found
-        self._changed()
+        seen = self._read.get(view)
+        return Listing(lane_page(seen, key, width)) if isinstance(seen, Timeline) else Listing()
 
 
 def _read_timeline(fleet: Control) -> Timeline:
@@ -104,3 +85,11 @@ def _read_log(fleet: Control) -> bytes:
         return last_lines(newest_log(fleet), _LOG)
     except Missing:
         return b""
+
+
+#: What each view is read by.
+_READS: Mapping[str, Callable[[Control], Any]] = {
+    "timeline": _read_timeline,
+    "usage": _read_usage,
+    "log": _read_log,
+}

@@ -29,7 +29,7 @@ def log_page(data: bytes, acts: Sequence[DoneAct], width: int, now: datetime) ->
     lines: list[SpanLine] = []
     for raw in data.splitlines():
         line = log_line(raw)
-        if line is None or line.ts is None:
+        if line is None:
             lines += paragraph(raw.decode(errors="replace"), width, "dim")
             continue
         while mine and mine[0].at <= line.ts:
