@@ -46,7 +46,6 @@ def test_a_host_works_with_the_rights_of_its_role_and_no_more(roles):
     """It adds, claims, settles, beats; it cannot change the schema."""
     with closing(open_postgres(roles["alpha"])) as queue:
         assert role_rights(queue).missing == ()
-        assert not role_rights(queue).owns
         queue.add(Draft(title="t"))
         host_table.register(queue, a_host(), machine="m")
         assert ServerMemory("home1", TTL, lambda *_: None).may_claim(queue)

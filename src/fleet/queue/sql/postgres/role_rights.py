@@ -15,8 +15,6 @@ class RoleRights(Struct, frozen=True, kw_only=True):
     """The rights of one role."""
 
     role: str
-    #: The role owns the schema, and so may migrate it.
-    owns: bool
     #: What a host needs and the role lacks, as SQL names it: `UPDATE on tasks`.
     missing: tuple[str, ...] = ()
     #: The role may read every table.
@@ -25,11 +23,10 @@ class RoleRights(Struct, frozen=True, kw_only=True):
 
 def role_rights(queue: SqlQueue) -> RoleRights:
     """What the role of this connection may do."""
-    role, owns = queue.db.rows(_SQL["role"])[0]
+    ((role,),) = queue.db.rows(_SQL["role"])
     lacking = queue.db.rows(_SQL["missing_rights"])
     return RoleRights(
         role=str(role),
-        owns=bool(owns),
         missing=tuple(f"{right} on {table}" for table, right in lacking),
         may_look=not any(right == "SELECT" for _, right in lacking),
     )
