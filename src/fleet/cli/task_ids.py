@@ -1,7 +1,8 @@
-"""The argument that names a task, and what a shell offers when Tab is pressed: ids of tasks,
-coders, accounts, settings, and the words of `fleet bd`.
+"""The arguments that name a task or give a text, and what a shell offers when Tab is pressed: ids
+of tasks, coders, accounts, settings, and the words of `fleet bd`.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -31,6 +32,11 @@ def task_ids(*statuses: Status) -> Callable[[Any], Any]:
     return click.argument(
         "task_ids", metavar="ID...", nargs=-1, required=True, shell_complete=completer(*statuses)
     )
+
+
+def given_text(text: str) -> str:
+    """The text of an argument; `-` stands for what comes on stdin."""
+    return sys.stdin.buffer.read().decode(errors="replace") if text == "-" else text
 
 
 def for_each(tasks: Sequence[Task], act: Callable[[Task], None]) -> int:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from fleet.cli.cost.stats import share_words
 from fleet.cli.json_output import pretty
 from fleet.cli.print_file import changed_file, coloured_diff
 from fleet.cli.terminal_text import painted, table
@@ -95,8 +96,8 @@ def summary_table(found: Sequence[Summary]) -> Iterator[str]:
         (
             one_line(f"{row.coder}:{row.model}" if row.model else row.coder),
             str(row.over),
-            _share(row.checked, row.checked_rate),
-            _share(row.plausible, row.plausible_rate),
+            share_words(row.checked, row.checked_rate),
+            share_words(row.plausible, row.plausible_rate),
             _range(row.seconds, duration),
             _range(row.tokens, lambda number: count(round(number)), "unknown"),
             _range(row.cost, lambda dollars: f"${dollars:.2f}", "unknown"),
@@ -110,10 +111,6 @@ def summary_table(found: Sequence[Summary]) -> Iterator[str]:
     if few < ENOUGH:
         text = f"(n): number of entries. Too few to rank; rates are shown from {ENOUGH} on."
         yield painted(text, "dim")
-
-
-def _share(number: int, rate: float | None) -> str:
-    return str(number) if rate is None else f"{number} ({100 * rate:.0f}%)"
 
 
 def _range(found: Range | None, show: Callable[[float], str], none: str = "-") -> str:

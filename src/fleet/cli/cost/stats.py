@@ -55,8 +55,8 @@ def _cells(row: CoderRecord) -> tuple[str, ...]:
     mark = "~" if row.estimated_usd else ""
     return (
         str(row.tasks),
-        _share(row.checked, row.checked_rate),
-        _share(row.plausible, row.plausible_rate),
+        share_words(row.checked, row.checked_rate),
+        share_words(row.plausible, row.plausible_rate),
         str(row.runs),
         str(row.retries),
         "-" if row.cost_per_checked is None else f"{mark}{row.cost_per_checked:.2f}",
@@ -68,6 +68,6 @@ def _cells(row: CoderRecord) -> tuple[str, ...]:
     )
 
 
-def _share(number: int, rate: float | None) -> str:
+def share_words(number: int, rate: float | None) -> str:
     """`4 (80%)`; the number alone where there are too few tasks for a rate."""
     return str(number) if rate is None else f"{number} ({100 * rate:.0f}%)"

@@ -12,7 +12,7 @@ import click
 from fleet import control
 from fleet.cli.json_output import pretty, task_shape
 from fleet.cli.plan.plan_page import plan_page, written_page
-from fleet.cli.task_ids import coder_names, task_id
+from fleet.cli.task_ids import coder_names, given_text, task_id
 from fleet.control import Control
 from fleet.control.plan.apply import WrittenPlan, apply
 from fleet.control.plan.load_plan import load_spec
@@ -160,7 +160,7 @@ def approve_(task_id: str, yes: bool, as_json: bool) -> None:
 def revise_(task_id: str, text: str) -> None:
     """Send a plan back to the agent that wrote it; TEXT says what to change (`-`: from stdin)."""
     fleet = control.opened()
-    task = revise(fleet, fleet.get(task_id), sys.stdin.read() if text == "-" else text)
+    task = revise(fleet, fleet.get(task_id), given_text(text))
     click.echo(f"{task.id} is open again: its session goes on with what you said.")
 
 

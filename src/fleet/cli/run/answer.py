@@ -1,13 +1,11 @@
 """`fleet answer`: answer the question of a task."""
 
-import sys
-
 import click
 
 from fleet import control
 from fleet.cli.live_view import waiting
 from fleet.cli.print_lines import print_line
-from fleet.cli.task_ids import for_each, task_ids
+from fleet.cli.task_ids import for_each, given_text, task_ids
 from fleet.control.acts.each_act import answer
 from fleet.schemas import Task
 
@@ -27,8 +25,7 @@ def command(task_ids: tuple[str, ...], text: str, force: bool) -> int:
     fleet = control.opened()
     with waiting("asking the queue"):
         tasks = [fleet.get(task_id) for task_id in task_ids]
-    if text == "-":
-        text = sys.stdin.buffer.read().decode(errors="replace")
+    text = given_text(text)
 
     def give(task: Task) -> None:
         with waiting("the queue takes the answer"):

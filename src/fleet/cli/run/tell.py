@@ -1,12 +1,10 @@
 """`fleet tell`: leave a message for a task's agent."""
 
-import sys
-
 import click
 
 from fleet import control
 from fleet.cli.print_lines import print_line
-from fleet.cli.task_ids import task_id
+from fleet.cli.task_ids import given_text, task_id
 from fleet.control.acts.each_act import tell
 from fleet.control.tasks.retry import way_on
 
@@ -23,9 +21,7 @@ def command(task_id: str, text: str, now: bool) -> None:
     """
     fleet = control.opened()
     task = fleet.get(task_id)
-    if text == "-":
-        text = sys.stdin.buffer.read().decode(errors="replace")
-    done = tell(fleet, task, text, now=now)
+    done = tell(fleet, task, given_text(text), now=now)
     print_line(done.words)
     if done.value.reader == "next_run_deaf":
         print_line(f"To stop the agent for it: fleet tell --now {task.id} …")
