@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from fleet import control
@@ -29,7 +30,8 @@ def tasks(line: Parsed) -> int:
         from fleet.cli.live_view import watch_lines
 
         look = _all_view if line.switch("all") else _running_view
-        watch_lines(lambda: look(fleet, limit), "fleet tasks --json")
+        with suppress(KeyboardInterrupt):  # Ctrl-C is how a person leaves
+            watch_lines(lambda: look(fleet, limit), "fleet tasks --json")
         return 0
     if line.switch("all"):
         return _show_all(fleet, limit, as_json=line.switch("json"))
