@@ -2,6 +2,7 @@
 
 import selectors
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +14,9 @@ from fleet.queue.sql.sqlite import open_embedded
 from fleet.queue.sql.tracker.related import comments_of
 from fleet.runs import agent_claim
 from fleet.runs.agent_claim import AgentClaim
+from fleet.settlement.run_record import UnknownCoder
 from fleet.supervisor.active.serve_spools import SpoolServer
+from fleet.supervisor.assignments import ActiveRun
 from tests.builders import NOW, a_run
 from tests.unit.spool.conftest import request
 
@@ -28,7 +31,8 @@ class Desk:
         self.queue = open_embedded(home.path)
         self.selector = selectors.DefaultSelector()
         self.log = Log(home.logging, lambda: NOW, self.said.append)
-        self.server = SpoolServer(home, Config, self.log, self.selector)
+        state = SimpleNamespace(home=home, config=Config(), log=self.log, now=lambda: NOW)
+        self.server = SpoolServer(state, self.selector)
 
     def run(self, name, *, attend=True):
         task = self.queue.add(Draft(title=name, id=f"fleet-{name}"))
@@ -40,7 +44,8 @@ class Desk:
 
     def attend(self, run, *, adopted=False):
         task = self.queue.get(run.task_dir.name)
-        self.server.attend(run, task, run.spec().id, adopted=adopted)
+        coder, spec = UnknownCoder("no line is read here"), run.spec()
+        self.server.attend(ActiveRun(task, run, coder, env={}, spec=spec, adopted=adopted))
 
     def leave(self, run, nonce, *words):
         (run.spool / f"{nonce}.request").write_bytes(request(*words))

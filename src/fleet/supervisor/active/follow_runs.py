@@ -4,7 +4,7 @@ when their processes end.
 
 import selectors
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
 
@@ -49,13 +49,6 @@ FIRST_PAUSE = 0.02
 #: Seconds between two lines about a disk that takes nothing.
 _SAY_AGAIN = 60.0
 
-#: What the log says of the tool calls that people want to know of.
-_LOGGED = {
-    "fleet_asked": "asks: {question}",
-    "fleet_parked": "parked with its question; it goes on with the answer",
-    "fleet_proposed": "proposes {task}: {title}",
-}
-
 
 class RunFollower:
     """Watches the directories and keepers of all runs in the table."""
@@ -70,7 +63,7 @@ class RunFollower:
         self._watchdog = Watchdog(
             state.assignments, state.pool, state.log, state.now, patience=patience
         )
-        self.spools = SpoolServer(state.home, lambda: state.config, state.log, selector)
+        self.spools = SpoolServer(state, selector)
         self._watch = DirectoryWatch()
         #: Tasks whose streams hold more than was read.
         self._unread: set[str] = set()
@@ -100,13 +93,9 @@ class RunFollower:
         """From now on follow the run of this assignment."""
         self._unread.add(assignment.task_id)
         if (run := assignment.run) is not None:
-            task, mark = assignment.lease.task, run.spec.id
             if run.adopted and asked_json.is_parked(run.run.task_dir, run.run.number):
                 run.memory.parked_at = time.monotonic()
-            self.spools.attend(
-                run.run, task, mark, adopted=run.adopted, mask=run.mask.text,
-                note=partial(self._note, run),
-            )  # fmt: skip
+            self.spools.attend(run)
         match assignment.stage:
             case Active(run) | Stopping(run):
                 self._watch.add(run.run.path)
@@ -116,15 +105,6 @@ class RunFollower:
                     self._selector.register(fd, selectors.EVENT_READ, see_end)
             case _:
                 pass
-
-    def _note(self, run: ActiveRun, kind: str, facts: Mapping[str, object]) -> None:
-        """Write down what an agent asked of people or reported as progress."""
-        run.stream.note(kind, self._state.now(), **facts)
-        if kind == "fleet_parked" and run.memory.parked_at is None:
-            run.memory.parked_at = time.monotonic()
-        if kind in _LOGGED:
-            text = f"{run.task_id}: {_LOGGED[kind].format_map(facts)}"
-            self._state.log.say(kind.removeprefix("fleet_"), text, task_dir=run.run.task_dir)
 
     def read(self) -> None:
         """Read what is new in the streams and in the drop boxes, and act on that."""

@@ -12,22 +12,20 @@ from functools import partial
 
 from msgspec import Struct, field, structs
 
-from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.files.inotify import DirectoryWatch
-from fleet.home import Home
-from fleet.home.journal import Log
 from fleet.queue import open_queue
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.runs import agent_claim
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import Run
-from fleet.schemas import Task
 from fleet.spool.answer_request import RuledRequest, error_answer, rule, serve
 from fleet.spool.asker import Asker, Served
 from fleet.spool.drop_box import MESSAGES, DropBox
 from fleet.spool.post_messages import note_taken, post_messages
 from fleet.spool.request_files import Answer
+from fleet.supervisor.assignments import ActiveRun
+from fleet.supervisor.state import SupervisorState
 from fleet.supervisor.worker_pool import WorkerPool
 
 #: Requests of one run that are under way at once, and that begin in a second.
@@ -42,6 +40,12 @@ _IDLE = frozenset({"read", "ask", "progress"})
 _SCREEN = 1
 #: Refusals of one run that are logged one by one; more say nothing new.
 _LOGGED = 50
+#: What the log says of the tool calls that people want to know of.
+_SAID = {
+    "fleet_asked": "asks: {question}",
+    "fleet_parked": "parked with its question; it goes on with the answer",
+    "fleet_proposed": "proposes {task}: {title}",
+}
 _UNCERTAIN = (
     "Error: the supervisor ended while it carried this out, so that it may be done or not."
     " Look before you repeat it.\n"
@@ -55,8 +59,7 @@ class ServedBox(Struct, eq=False):
     asker: Asker
     #: The agent's last claim, as this supervisor recorded it or found it recorded.
     said: AgentClaim
-    #: Writes an event of fleet's own among those of the run.
-    note: Callable[[str, Mapping[str, object]], None]
+    run: ActiveRun
     #: Requests under way, and requests that cannot be read or answered and are left.
     under_way: set[str] = field(default_factory=set[str])
     spoilt: set[str] = field(default_factory=set[str])
@@ -76,10 +79,8 @@ class ServedBox(Struct, eq=False):
 class SpoolServer:
     """The boxes of all runs that the supervisor follows."""
 
-    def __init__(
-        self, home: Home, config: Callable[[], Config], log: Log, selector: selectors.BaseSelector
-    ) -> None:
-        self._home, self._config, self._log = home, config, log
+    def __init__(self, state: SupervisorState, selector: selectors.BaseSelector) -> None:
+        self._state, self._log = state, state.log
         self._boxes: dict[Run, ServedBox] = {}
         self._watch = DirectoryWatch()
         self._readers, self._trackers = WorkerPool(_THREADS), WorkerPool(1)
@@ -96,42 +97,32 @@ class SpoolServer:
         """When `look` has something to do without an event, on the monotonic clock."""
         return time.monotonic() + 1 / _RATE if self._due else float("inf")
 
-    def attend(
-        self,
-        run: Run,
-        task: Task,
-        mark: str,
-        *,
-        adopted: bool,
-        mask: Callable[[str], str] = str,
-        note: Callable[[str, Mapping[str, object]], None] = lambda _kind, _facts: None,
-    ) -> None:
-        """From now on serve the box of this run; `mask` makes the run's secrets unreadable, and
-        `note` is told what the agent asks of people and reports as progress.
-        """
+    def attend(self, active: ActiveRun) -> None:
+        """From now on serve the box of this run."""
+        run, mark = active.run, active.spec.id
         if run in self._boxes:
             return
         try:
             box = DropBox(run.spool)
         except OSError as error:  # the run goes on, and its agent gets no answers
-            text = f"{task.id}: its drop box cannot be used: {error.strerror}"
+            text = f"{active.task_id}: its drop box cannot be used: {error.strerror}"
             self._log.say("spool", text, task_dir=run.task_dir)
             return
-        said = agent_claim.read(run.path, by=mark) if adopted else AgentClaim()
+        said = agent_claim.read(run.path, by=mark) if active.adopted else AgentClaim()
         asker = Asker(
-            home=self._home,
-            config=self._config(),
-            task=task,
+            home=self._state.home,
+            config=self._state.config,
+            task=active.task,
             run=run,
             mark=mark,
-            mask=mask,
+            mask=active.mask.text,
             on_terminal=os.isatty(_SCREEN),
         )
-        self._boxes[run] = ServedBox(box, asker, said, note)
+        self._boxes[run] = ServedBox(box, asker, said, active)
         self._watch.add(run.spool)
         self._watch_messages(run)
         self._due.add(run)
-        for nonce in box.requests("taken") if adopted else ():  # a supervisor died over them
+        for nonce in box.requests("taken") if active.adopted else ():  # a supervisor died over them
             box.answer(nonce, Answer(code=1, err=_UNCERTAIN))
 
     def look(self) -> None:
@@ -217,7 +208,7 @@ class SpoolServer:
 
     def _submit(self, served: ServedBox, nonce: str) -> None:
         served.under_way.add(nonce)
-        asker = structs.replace(served.asker, config=self._config())
+        asker = structs.replace(served.asker, config=self._state.config)
         see_to = partial(_see_to, served.box, nonce, asker, reads=served.left is None)
         self._readers.submit(see_to, partial(self._seen_to, served, nonce, asker))
 
@@ -239,8 +230,17 @@ class SpoolServer:
         elif result.said is not None:
             served.said = result.said
         if result is not None and result.event:
-            served.note(result.event, result.facts)
+            self._note(served.run, result.event, result.facts)
         self._due.add(served.asker.run)
+
+    def _note(self, run: ActiveRun, kind: str, facts: Mapping[str, object]) -> None:
+        """Write down what an agent asked of people or reported as progress."""
+        run.stream.note(kind, self._state.now(), **facts)
+        if kind == "fleet_parked" and run.memory.parked_at is None:
+            run.memory.parked_at = time.monotonic()
+        if kind in _SAID:
+            text = f"{run.task_id}: {_SAID[kind].format_map(facts)}"
+            self._log.say(kind.removeprefix("fleet_"), text, task_dir=run.run.task_dir)
 
     def _log_refusal(self, served: ServedBox, ruled: RuledRequest) -> None:
         served.refusals += 1
@@ -254,7 +254,7 @@ class SpoolServer:
     def _tracker(self) -> SqlQueue:
         """The queue of the tracker's thread, opened there with the first use."""
         if self._queue is None:
-            queue = open_queue(self._home.path, self._config())
+            queue = open_queue(self._state.home.path, self._state.config)
             assert isinstance(queue, SqlQueue)
             self._queue = queue
         return self._queue
