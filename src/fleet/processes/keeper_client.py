@@ -302,6 +302,11 @@ def glance(run: Run) -> Running | Ended | None:
     return Running(started) if started and _is_keeper(run, started.keeper) else None
 
 
+def is_alive(run: Run | None) -> bool:
+    """There is a run, and its keeper lives, by the run's files alone."""
+    return run is not None and isinstance(glance(run), Running)
+
+
 def state_of(run: Run, patience: float = PATIENCE) -> KeptState:
     """The state of the task's latest run. Only for the holder of the task's lease.
 

@@ -22,7 +22,6 @@ from fleet.git.refs import ELSEWHERE
 from fleet.git.repository import Repository, shown
 from fleet.git.run_baseline import AFTER, base_now, ref_of, repository_of
 from fleet.processes import keeper_client
-from fleet.processes.keeper_client import Running
 from fleet.runs import receipt_json
 from fleet.runs.run_directory import Run
 from fleet.schemas import Base
@@ -78,7 +77,7 @@ def plan(
             f"there is no snapshot of {which}{f': {why}' if why else ''}",
             hint="One is made when a run begins in a git repository.",
         )
-    if isinstance(keeper_client.glance(run), Running) and not force:
+    if keeper_client.is_alive(run) and not force:
         raise Refused(
             f"the agent of {task_id} is at work there",
             hint=f"Stop it first: fleet stop {task_id}. Or insist: --force",

@@ -14,7 +14,6 @@ from fleet.home import compare_json
 from fleet.home.task_json import settings_of
 from fleet.home.trusted_commands import check_trusted
 from fleet.processes import keeper_client
-from fleet.processes.keeper_client import Running
 from fleet.runs.outcome_history import FORGIVEN, forgive, spent_before
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Budget, Task
@@ -97,8 +96,7 @@ def check_reopenable(fleet: Control, task: Task) -> None:
 
 def lives(fleet: Control, task: Task) -> bool:
     """An agent of this home works on the task now."""
-    run = latest_run(fleet.home.task(task.id))
-    return run is not None and isinstance(keeper_client.glance(run), Running)
+    return keeper_client.is_alive(latest_run(fleet.home.task(task.id)))
 
 
 def way_on(task: Task) -> str:

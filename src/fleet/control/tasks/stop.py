@@ -23,7 +23,7 @@ from fleet.evidence.inspect_run import Inspection, inspect_run
 from fleet.files.inotify import DirectoryWatch
 from fleet.home import Home, owner_file
 from fleet.processes import keeper_client
-from fleet.processes.keeper_client import Ended, NeverStarted, Running, Vanished, stop_run
+from fleet.processes.keeper_client import Ended, NeverStarted, Vanished, stop_run
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.queue import PREFIX
 from fleet.runs import stop_reason
@@ -95,9 +95,9 @@ def stop_blindly(home: Home, task_id: str, *, env: Mapping[str, str] = os.enviro
     """
     names = [task_id, f"{PREFIX}-{task_id}"]
     task_id = next((name for name in names if home.task(name).is_dir()), task_id)
-    run, by = latest_run(home.task(task_id)), actor(env)
-    if run is None or not isinstance(keeper_client.glance(run), Running):
+    if not keeper_client.is_alive(latest_run(home.task(task_id))):
         raise Refused(f"nothing of {task_id} is running here", hint="See: fleet tasks")
+    by = actor(env)
     ends = brake(home, owner_file.read(home), by=by, now=True, only=task_id)
     return StopEnd(task_id=task_id, ended=all(end.gone for end in ends), why=f"stopped by {by}")
 

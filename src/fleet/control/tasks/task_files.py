@@ -20,7 +20,6 @@ from fleet.files.inotify import DirectoryWatch
 from fleet.files.safe_read import open_regular
 from fleet.files.tail import Framer
 from fleet.processes import keeper_client
-from fleet.processes.keeper_client import Running
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.queue import PREFIX
 from fleet.runs.event_log import FILE
@@ -107,7 +106,7 @@ def document(fleet: Control, word: str, what: What, number: int | None = None) -
         path = run.stderr if run else task_dir / "log.stderr"
     else:
         path = task_dir / _OF_TASK[what]
-    lives = run is not None and isinstance(keeper_client.glance(run), Running)
+    lives = keeper_client.is_alive(run)
     return Document(
         elsewhere=_elsewhere(fleet, task_id) if what in ("log", "events", "stderr") else None,
         name="stderr" if what == "stderr" else _OF_TASK[what],
@@ -224,7 +223,7 @@ def followed(fleet: Control, doc: Document) -> Iterator[bytes]:
 
 def _until_over(fleet: Control, run: Run, watch: DirectoryWatch) -> Iterator[None]:
     """One turn for each change; the last turn comes once the supervisor has settled the run."""
-    while isinstance(keeper_client.glance(run), Running):
+    while keeper_client.is_alive(run):
         watch.changed(_LOOK_AGAIN)
         yield
     end = time.monotonic() + _SETTLING

@@ -26,7 +26,6 @@ from fleet.home import Home
 from fleet.home.landing_json import OUTPUT_KEPT
 from fleet.landing.fold.fold_checks import CheckPlan
 from fleet.processes import keeper_client
-from fleet.processes.keeper_client import Running
 from fleet.runs.run_directory import Run, RunSpec, latest_run, new_run, newest_first
 from fleet.schemas import Base, Check
 
@@ -121,7 +120,7 @@ def _end_commands(place: Path) -> None:
     folders = os.listdir(run.path) if run is not None else []  # noqa: PTH208
     for folder in folders:
         for attempt in newest_first(run.path, folder) if run is not None else ():
-            if isinstance(keeper_client.glance(attempt), Running):
+            if keeper_client.is_alive(attempt):
                 keeper_client.stop(attempt, now=True)
                 keeper_client.state_of(attempt)  # waits until all processes have ended
 

@@ -15,7 +15,6 @@ from fleet.control.view.task.transcript import Transcript, TranscriptHit, Transc
 from fleet.errors import BadInput
 from fleet.files.safe_read import open_regular
 from fleet.processes import keeper_client
-from fleet.processes.keeper_client import Running
 from fleet.runs.event_log import FILE
 from fleet.runs.run_directory import latest_run
 
@@ -46,7 +45,7 @@ def read_transcript(
         else:
             lines = _page(_forwards(fd, at, size), limit)
     run = latest_run(fleet.home.task(task_id))
-    live = run is not None and isinstance(keeper_client.glance(run), Running)
+    live = keeper_client.is_alive(run)
     entries = [entry for place, raw in lines for entry in entries_of(place, raw)]
     start = lines[0][0] if lines else at
     end = lines[-1][0] + len(lines[-1][1]) + 1 if lines else at
