@@ -14,9 +14,14 @@ import traceback
 
 import fleet
 from fleet.__main__ import main
+from fleet.spending.price_lookup import LookedUpPrices
 
 #: Surfaces with libraries of their own: most commands would only carry them along.
 _LEFT_OUT = ("fleet.__main__", "fleet.mcp", "fleet.tui", "fleet.web")
+
+#: The models of most stories. A supervisor has each list price looked up by a process, a third of a
+#: second long: these are looked up once for all supervisors, those of other stories by each.
+_MODELS = ("sonnet", "claude-sonnet-4-5")
 
 
 def serve(commands: socket.socket) -> None:
@@ -97,5 +102,9 @@ if __name__ == "__main__":
     for module in pkgutil.walk_packages(fleet.__path__, "fleet."):
         if not module.name.startswith(_LEFT_OUT):
             importlib.import_module(module.name)
+    for model in _MODELS:
+        LookedUpPrices().begin(model)
+    for model in _MODELS:
+        LookedUpPrices().of(model)  # waits: a thread that still runs would not be there in a fork
     gc.freeze()  # or the first collection in a child would copy all of it
     serve(socket.socket(fileno=int(sys.argv[1])))
