@@ -74,7 +74,7 @@ class LandingSettler:
 
     def tell(self, task_id: str, words: str) -> None:
         """Say what was done for a task."""
-        self._say(task_id, words)
+        self.said.append((task_id, words))
 
     def ask(self, work: WaitingWork, why: str) -> None:
         """Leave the landing to a person."""
@@ -92,7 +92,7 @@ class LandingSettler:
     def try_again(self, task_id: str, words: str) -> None:
         """What a person was asked about has changed: the task waits for the next train."""
         if self._change(task_id, ("asks",), state="waiting", why=""):
-            self._say(task_id, words)
+            self.tell(task_id, words)
 
     def share(self, task: Task, path: str) -> None:
         """Let other hosts have a file of a task as it is now, unless one of them has the task in
@@ -109,7 +109,7 @@ class LandingSettler:
     def note_asking(self, task_id: str, why: str) -> None:
         """A landing waits for a person."""
         self.asks.append(task_id)
-        self._say(task_id, f"verified, and waits for a person: {why}")
+        self.tell(task_id, f"verified, and waits for a person: {why}")
 
     def landed(self, work: WaitingWork, landed: LandedAs) -> None:
         """The line holds the work: the task is closed."""
@@ -135,10 +135,10 @@ class LandingSettler:
                 if self._still_open(task.id):  # the mark stays: closing it is tried again
                     self.failed(task.id, words)
                     return
-                self._say(task.id, words)
+                self.tell(task.id, words)
             else:
                 self.closed.append(task.id)
-                self._say(task.id, f"{where}; closed")
+                self.tell(task.id, f"{where}; closed")
         landing_json.forget_mark(self._home, task.id)
 
     def send_back(
@@ -192,10 +192,10 @@ class LandingSettler:
         try:
             self._queue.reopen_task(task, by=self.by, note=note)
         except (NotFound, Refused) as error:
-            self._say(task.id, f"{note}; not opened: {error.message}")
+            self.tell(task.id, f"{note}; not opened: {error.message}")
             return
         self.back.append(task.id)
-        self._say(task.id, note)
+        self.tell(task.id, note)
 
     def _bind(self, task: Task) -> None:
         """Keep a task that other hosts could run on this host, where the branch is that the agent
@@ -232,6 +232,3 @@ class LandingSettler:
             return self._queue.get(task_id).status == "blocked"
         except NotFound:
             return False
-
-    def _say(self, task_id: str, words: str) -> None:
-        self.said.append((task_id, words))

@@ -39,15 +39,27 @@ def continue_work(home: Home, task_id: str, repo: Repository, url: str, *, title
         return f"the work of run {last.number} cannot be fetched from {url}: {commit.why}"
     if known is not None and not commit:
         return ""
-    if known is not None:
-        _put_away(home, task_id, title)
+    record = CloneRecord(repository=repo.root, commit=made.commit, branch=made.branch)
+    take_work(home, task_id, repo, record, commit, title=title)
+    return ""
+
+
+def take_work(
+    home: Home, task_id: str, repo: Repository, record: CloneRecord, commit: str, *, title: str
+) -> TaskRefs:
+    """Have the task's work be a commit that another host pushed; empty: where the task began. An
+    older clone of this host is put away. Raises FleetError.
+    """
+    if clone_place.is_there(home, task_id):
+        away = forget_clone(home, task_id, title=title)
+        if away.stays:
+            raise FleetError(f"the clone of an earlier run cannot be put away: {away.stays}")
     refs = TaskRefs(Git(repo, time.monotonic() + _LIMIT), task_id)
-    refs.hold_base(made.commit)
+    refs.hold_base(record.commit)
     if commit:
         refs.git.ask("update-ref", "--no-deref", refs.tip_ref, commit)
-    record = CloneRecord(repository=repo.root, commit=made.commit, branch=made.branch)
     clone_record.write(home, task_id, record)
-    return ""
+    return refs
 
 
 def _holds(task_id: str, repo: Repository, last: Run) -> bool:
@@ -66,12 +78,3 @@ def _latest_work(home: Home, task_id: str, repo: Repository, url: str) -> str | 
         if commit:
             return commit
     return ""
-
-
-def _put_away(home: Home, task_id: str, title: str) -> None:
-    if not clone_place.is_there(home, task_id):
-        clone_record.forget(home, task_id)
-        return
-    away = forget_clone(home, task_id, title=title)
-    if away.stays:
-        raise FleetError(f"the clone of an earlier run cannot be put away: {away.stays}")

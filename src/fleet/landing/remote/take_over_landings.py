@@ -20,16 +20,13 @@ from fleet.errors import FleetError, InvalidTask
 from fleet.files import seals
 from fleet.files.atomic_write import write_atomically
 from fleet.git import repository
-from fleet.git.clone import clone_place
-from fleet.git.clone.task_refs import TaskRefs
-from fleet.git.clone.task_work import forget_clone
 from fleet.git.git_command import Git
 from fleet.git.mirror.ensure_mirror import Unreached, ensure_mirror
 from fleet.git.mirror.result_refs import bring_result
 from fleet.git.refs import commit_of, tree_of
 from fleet.git.remote.remote_git import RemoteSilent
 from fleet.git.repository import Repository
-from fleet.home import Home, clone_record, landing_json
+from fleet.home import Home, landing_json
 from fleet.home.clone_record import CloneRecord
 from fleet.home.landing_json import Landing
 from fleet.home.task_json import is_elsewhere, local_settings, settings_of
@@ -42,6 +39,7 @@ from fleet.queue.sql.travel.landers import left_landings, take_over_landing
 from fleet.runs.run_directory import RUN_JSON, Run, latest_run
 from fleet.schemas import Settings, Task
 from fleet.schemas.hosts.code_origin import CodeOrigin
+from fleet.travel.continue_work import take_work
 from fleet.travel.shared_queue import SharedQueue
 from fleet.travel.unpack_run import clone_of, take_landing, unpack_runs
 
@@ -184,20 +182,13 @@ def _verified(
 def _know_clone(
     home: Home, task: Task, repo: Repository, landing: Landing, run: Run, commit: str
 ) -> None:
-    """Have the refs and the record of a clone whose work is home; an older clone is put away."""
+    """Have the refs and the record of a clone whose work is home."""
     made = clone_of(run)
-    if clone_place.is_there(home, task.id):
-        away = forget_clone(home, task.id, title=task.title)
-        if away.stays:
-            raise FleetError(f"the clone of an earlier run cannot be put away: {away.stays}")
-    refs = TaskRefs(Git(repo, time.monotonic() + _LIMIT), task.id)
-    refs.hold_base(landing.base)
-    refs.git.ask("update-ref", "--no-deref", refs.tip_ref, commit)
-    if not commit_of(refs.git, refs.branch_ref):
-        refs.git.ask("update-ref", "--no-deref", refs.branch_ref, commit)
     branch = made.branch if made is not None else ""
     record = CloneRecord(repository=repo.root, commit=landing.base, branch=branch, made=True)
-    clone_record.write(home, task.id, record)
+    refs = take_work(home, task.id, repo, record, commit, title=task.title)
+    if not commit_of(refs.git, refs.branch_ref):
+        refs.git.ask("update-ref", "--no-deref", refs.branch_ref, commit)
 
 
 def _own_policy(home: Home, config: Config, task: Task, run: Run, origin: CodeOrigin) -> None:
