@@ -1,11 +1,13 @@
 """Requests of people: each is carried out once, by the supervisor that it is for."""
 
 from collections import deque
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from fleet.errors import QueueBusy
+from fleet.home import Home
 from fleet.schemas import Request
 from fleet.supervisor.queue_io import obey_requests
 from fleet.supervisor.queue_io.obey_requests import RequestObeyer
@@ -48,10 +50,10 @@ def stopped(monkeypatch):
     return tasks
 
 
-def obeyer(queue, *, travel=None):
+def obeyer(queue, *, travel=None, say=lambda *_, **__: None):
     in_hand = {"fleet-1": SimpleNamespace(run=None)}
-    log = SimpleNamespace(say=lambda *_, **__: None)
-    state = SimpleNamespace(queue=queue, assignments=in_hand, travel=travel, log=log)
+    log, home = SimpleNamespace(say=say), Home(Path("/home/ada/.fleet"))
+    state = SimpleNamespace(queue=queue, assignments=in_hand, travel=travel, log=log, home=home)
     return RequestObeyer(state)
 
 
@@ -77,3 +79,12 @@ def test_a_wish_for_another_supervisor_is_left_to_it(queue, stopped):
     obeyer(queue, travel=object()).look()
     assert stopped == ["fleet-1"]
     assert [request.id for request in queue.wishes] == ["1"]
+
+
+def test_what_was_asked_stands_in_the_log_of_its_task(queue, stopped):
+    """`fleet task ID log` says who stopped the task."""
+    queue.wishes = [Request(id="1", task_id="fleet-1", wish="stop", asked_by="Ann", asked_at=NOW)]
+    said = []
+    obeyer(queue, say=lambda *words, task_dir: said.append((*words, task_dir.name))).look()
+    assert said == [("stopping", "fleet-1: stopping, as Ann asked", "fleet-1")]
+    assert stopped == ["fleet-1"]

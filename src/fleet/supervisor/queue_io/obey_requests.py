@@ -48,7 +48,8 @@ class RequestObeyer:
 
     def _obey(self, request: Request) -> None:
         by, task_id = request.asked_by or "a person", request.task_id
-        state, say = self._state, self._state.log.say
+        state = self._state
+        say = partial(state.log.say, task_dir=state.home.task(task_id))
         if is_message(request):
             hand_on(state.home, request)
             if (in_hand := state.assignments.get(task_id)) is not None:
