@@ -115,6 +115,12 @@ def test_the_brake_needs_no_supervisor_at_all(scene):
     waiting = scene.add(WORK)  # not before: the supervisor has a place for it
     _, took = stop_all(scene, "--now")
     assert took < MARGIN
+    refused = scene.fleet("retry", tasks[0])
+    assert refused.returncode == 7
+    assert "A supervisor settles it: fleet run" in refused.stderr
+    everything = scene.fleet("tasks", "--all").stdout
+    assert "Running 0\nNo tasks in progress." in everything
+    assert all(everything.count(f"{task} ") == 1 for task in tasks)
     scene.supervise()
     for task in tasks:
         assert "stopped by" in scene.until_status(task, "blocked").notes

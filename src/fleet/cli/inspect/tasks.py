@@ -66,8 +66,11 @@ def _all_view(fleet: Control, limit: int) -> list[str]:
     from fleet.cli.inspect.all_tasks import all_view, read_all
 
     now = datetime.now().astimezone()
-    running = _running_view(fleet, limit)
-    return list(all_view(read_all(fleet, now), running, now, terminal_width(), limit))
+    seen = read_all(fleet, now)
+    stand = {row.id for row in seen.rows if row.group != "running"}
+    found = with_landings(fleet, in_progress(fleet))
+    running = _view([task for task in found if task.id not in stand], limit)
+    return list(all_view(seen, running, now, terminal_width(), limit))
 
 
 def _running_view(fleet: Control, limit: int) -> list[str]:

@@ -89,6 +89,7 @@ def _print_end(home: Home, done: "Acted[StopEnd]", *, as_json: bool) -> int:
 
 def _all(home: Home, *, now: bool, as_json: bool) -> int:
     from fleet.control.hosts.other_hosts_go_on import other_hosts_go_on
+    from fleet.control.status import is_supervised
 
     with waiting("all runs end", quiet=as_json):
         done = stop_all(home, now=now)
@@ -108,9 +109,12 @@ def _all(home: Home, *, now: bool, as_json: bool) -> int:
         return 0 if end.gone and end.runs else 4
     print_line("Paused: no new runs. To go on: fleet resume")
     if end.runs:
+        if is_supervised(home):
+            print_line("The stopped tasks are blocked.")
+        else:
+            print_line("No supervisor is running: one settles the stopped tasks first (fleet run).")
         print_line(
-            "The stopped tasks are blocked. To go on with them too: fleet resume --retry-stopped;"
-            " with one of them: fleet retry ID"
+            "To go on with them too: fleet resume --retry-stopped; with one of them: fleet retry ID"
         )
     for text in other_hosts_go_on():
         print_line(one_line(text))

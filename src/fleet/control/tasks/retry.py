@@ -10,10 +10,11 @@ from fleet.control import Control
 from fleet.control.landing.withdraw import withdraw
 from fleet.control.queue.other_hosts import bring_files, store_task_file, write_settings
 from fleet.errors import InvalidTask, Refused
-from fleet.home import compare_json
+from fleet.home import compare_json, owner_file
 from fleet.home.task_json import settings_of
 from fleet.home.trusted_commands import check_trusted
 from fleet.processes import keeper_client
+from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs.outcome_history import FORGIVEN, forgive, spent_before
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Budget, Task
@@ -88,10 +89,26 @@ def check_reopenable(fleet: Control, task: Task) -> None:
         )
     if task.status in ("blocked", "open") and not lives(fleet, task):
         return
+    if _waits_for_supervisor(fleet, task):
+        raise Refused(
+            f"{task.id} is still claimed for a run that is over, and no supervisor runs",
+            hint="A supervisor settles it: fleet run. Then the same again.",
+        )
     if task.status in ("blocked", "open", "in_progress"):
         by = "" if task.lease_owner else f" by {task.assignee}" if task.assignee else ""
         raise Refused(f"{task.id} is being worked on{by}", hint=way_on(task))
     raise Refused(f"{task.id} is {task.status}", hint=way_on(task))
+
+
+def _waits_for_supervisor(fleet: Control, task: Task) -> bool:
+    """The task is claimed for a run that is over, and there is no supervisor to settle the run."""
+    if task.status != "in_progress":
+        return False
+    from fleet.control.tasks.in_progress import look_at  # only a refusal needs it
+
+    supervised = supervisor_of(fleet.home) is not None
+    owner = owner_file.read(fleet.home)
+    return look_at(fleet, task, supervised=supervised, owner=owner).doing == "waiting"
 
 
 def lives(fleet: Control, task: Task) -> bool:
