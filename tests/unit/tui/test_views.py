@@ -4,6 +4,7 @@ from datetime import timedelta
 from itertools import combinations
 
 import pytest
+from msgspec import structs
 
 from fleet.control.accounts import AccountNow, AccountsView
 from fleet.control.tasks.show import SettingOf
@@ -318,3 +319,10 @@ def test_a_run_that_failed_is_told_from_one_that_was_put_off(outcome, style):
     styles = {style for line in lane_page(seen, "lane:1", 80) for _, style in line}
     assert style in styles
     assert not {"red", "yellow"} - {style} & styles
+
+
+def test_a_supervisor_that_has_nothing_to_run_is_not_asked_for():
+    """Only where none is alive does the empty group name the command that starts one."""
+    assert "fleet run" not in shown(now_listing(a_now(()), NOW, 80).lines)
+    dead = structs.replace(a_now(()).supervisor, alive=False)
+    assert "fleet run" in shown(now_listing(a_now((), supervisor=dead), NOW, 80).lines)

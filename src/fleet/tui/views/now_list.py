@@ -49,7 +49,8 @@ def now_listing(
             is_marked = row.id in marked
             draft.add(partial(_row, row, at, width, columns, is_marked=is_marked), row.id)
         if not mine:
-            draft.add(((f"  {_EMPTY[group]}", "dim"),))
+            is_at_work = group == "running" and now.supervisor.alive
+            draft.add(((f"  {'nothing' if is_at_work else _EMPTY[group]}", "dim"),))
     if wanted and not rows:
         draft.add(((f"nothing holds {said(wanted)!r}; Esc shows all", "dim"),))
     return draft.done()
