@@ -102,7 +102,7 @@ def test_a_limit_cools_one_coder_and_costs_no_attempt(scene):
     assert scene.runs(waiting) == []
     assert failures(scene, refused) == "0"
     # Nothing says how long, so one of them asks again soon, and the account's pace decides.
-    (state,) = open_accounts(scene.home.path).states.values()
+    state = open_accounts(scene.home.path).states["actor"]
     assert state.pace.unproven
     assert scene.task(waiting).not_before >= state.pace.until
 
