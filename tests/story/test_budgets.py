@@ -83,6 +83,9 @@ def test_a_spent_project_waits_for_midnight_and_others_go_on(scene, tmp_path):
     waits = scene.until(lambda: (task := scene.task(mine)).not_before and task)
     assert (waits.status, waits.not_before) == ("open", tomorrow())
     assert "2M of 1M tokens (200 %)" in scene.fleet("show", mine).stdout
+    told = scene.fleet("tasks").stderr
+    assert f"The day's budget of {scene.project} is spent" in told
+    assert "Nothing starts" not in told
     scene.fleet("config", "set", "--project", str(scene.project), "day_budget=none")
     scene.until_status(mine, "closed")
     assert len(scene.runs(mine)) == 1

@@ -19,6 +19,7 @@ from fleet.home.status_file import SupervisorStatus, read_status
 from fleet.home.trusted_commands import untrusted, waits_text
 from fleet.processes.supervisor_lock import Holder, supervisor_of
 from fleet.schemas import NOT_WORK, Task
+from fleet.schemas.budget import BudgetStatus
 
 #: How many tasks that a task waits for are named.
 _NAMED = 3
@@ -41,8 +42,10 @@ class Conditions(Struct, frozen=True, kw_only=True):
     holder: Holder | None = None
     published: SupervisorStatus = SupervisorStatus()
     paused_since: datetime | None = None
-    #: Why nothing at all is started, a sentence each, with the way out.
+    #: Why some tasks are not started, or none, a sentence each, with the way out.
     hindrances: tuple[str, ...] = ()
+    #: Why nothing at all is started; empty: what hinders concerns some tasks only.
+    stands_still: str = ""
     slots: int = 0
     #: Coders whose file no person has trusted.
     strange_coders: frozenset[str] = frozenset()
@@ -64,13 +67,14 @@ class Waiting(Struct, frozen=True, kw_only=True):
 
 def conditions(fleet: Control, now: datetime) -> Conditions:
     """The conditions that every waiting task of a home shares."""
-    holder = supervisor_of(fleet.home)
+    holder, spent = supervisor_of(fleet.home), _spent(fleet, now)
     return Conditions(
         now=now,
         holder=holder,
         published=read_status(fleet.home) if holder else SupervisorStatus(),
         paused_since=paused_since(fleet.home),
-        hindrances=tuple(hindrances(fleet, now)),
+        hindrances=tuple(_hindrances(fleet, spent)),
+        stands_still=next((_spent_words(each) for each in spent if each.scope == "day"), ""),
         slots=fleet.config.max_concurrent,
         strange_coders=frozenset(untrusted_coders(fleet.home.path)),
     )
@@ -83,16 +87,36 @@ def own_conditions(fleet: Control, now: datetime) -> Conditions:
 
 def hindrances(fleet: Control, now: datetime) -> list[str]:
     """Why tasks are not started, a sentence each: coders that are held, budgets that are spent."""
-    from fleet.accounts.breaker_store import Breaker  # `fleet ready` needs none of these
-    from fleet.control.budget_status import day_budgets
-    from fleet.spending.budgets import spent_words
+    return _hindrances(fleet, _spent(fleet, now))
+
+
+def _spent(fleet: Control, now: datetime) -> list[BudgetStatus]:
+    """The budgets of today that are spent."""
+    from fleet.control.budget_status import day_budgets  # `fleet ready` needs none of these
+
+    return [each for each in day_budgets(fleet, now) if each.reached]
+
+
+def _hindrances(fleet: Control, spent: Sequence[BudgetStatus]) -> list[str]:
+    from fleet.accounts.breaker_store import Breaker
 
     held = [
         f"{each.name} gets no work: {each.text}. To go on: fleet resume --coder {each.coder}"
         for each in Breaker(fleet.home.path).held()
     ]
-    spent = [each for each in day_budgets(fleet, now) if each.reached]
-    return held + [f"Nothing starts: {spent_words(each)}" for each in spent]
+    return held + [_spent_words(each) for each in spent]
+
+
+def _spent_words(status: BudgetStatus) -> str:
+    """That a budget is spent: the whole day's budget keeps every task from starting, that of a
+    project or an account only the tasks that would spend from it.
+    """
+    from fleet.spending.budgets import spent_words
+
+    words = spent_words(status)
+    if status.scope == "day":
+        return f"Nothing starts: {words}"
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def why_not_now(
@@ -194,8 +218,8 @@ def _shared_reason(at: Conditions) -> Waiting:
         return Waiting(reason=f"the queue fails: {at.published.queue_problem}")
     if at.published.shortage:
         return Waiting(reason=f"the machine is short: {at.published.shortage}")
-    if at.hindrances:
-        return Waiting(reason=at.hindrances[0])
+    if at.stands_still:
+        return Waiting(reason=at.stands_still)
     if at.published.runs >= at.slots:
         return Waiting(
             reason=f"all {at.slots} slots are in use",
