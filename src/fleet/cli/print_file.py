@@ -38,7 +38,7 @@ def put_diff(chunks: Iterable[bytes]) -> None:
 def coloured_diff(chunks: Iterable[bytes]) -> Iterator[str]:
     """The lines of a diff, in colour where colours are wanted."""
     for raw in whole_lines(chunks):
-        line = raw.decode(errors="replace")
+        line = raw.decode(errors="replace").removesuffix("\r")  # of a file with CRLF
         style = next((style for start, style in _DIFF_STYLES if line.startswith(start)), "")
         yield painted(harmless(line), style)
 

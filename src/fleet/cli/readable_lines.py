@@ -16,13 +16,17 @@ _STYLES = {"error": "red", "note": "cyan", "sign": "dim"}
 
 
 def readable(chunks: Iterable[bytes], now: datetime) -> Iterator[str]:
-    """A line of text for each JSON line that tells something; what is no JSON stays unchanged."""
+    """A line of text for each JSON line that tells something; what is no JSON is shown as it is."""
     for raw in whole_lines(chunks):
         yield from _shown(raw, now)
 
 
 def _shown(raw: bytes, now: datetime) -> Iterator[str]:
     """What fleet did is told whole; what an agent did, as far as it fits on a line."""
+    if not raw.lstrip().startswith(b"{"):
+        if raw.strip():
+            yield one_line(raw.decode(errors="replace"))
+        return
     width = terminal_width()
     if (line := log_line(raw)) is not None:
         head = _when(line.ts, now)

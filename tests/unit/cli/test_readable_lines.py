@@ -73,6 +73,12 @@ def test_a_line_of_another_shape_is_shown_as_it_is(line):
     assert text.strip().startswith(line.decode()[:30])
 
 
+def test_what_is_no_json_is_shown_whole():
+    """The words of a crash are not cut where the terminal ends."""
+    line = b"Traceback: " + b"word " * 20
+    assert shown(line) == [line.decode()]
+
+
 def test_half_a_line_at_the_end_is_shown_too():
     """A supervisor may be killed while it writes."""
     halves = [b'{"ts":"2026-11-17T11:02:03Z","action":"a","te', b'xt":"b"}']

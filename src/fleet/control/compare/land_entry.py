@@ -79,7 +79,8 @@ def land_commit(
     target = _target(land, again)
     branch, how, new = target.branch, "fast-forwarded", commit
     if is_ancestor(land.git, commit, target.tip):
-        return LandedEntry(branch=branch, commit=target.tip, how="was there already")
+        there = "was there already"
+        return LandedEntry(branch=branch, commit=target.tip, how=there, sentences=tuple(sentences))
     if not is_ancestor(land.git, target.line, commit):
         work = Candidate(task_id="", commit=commit, message=message, author=author_in(repo))
         made = fold(land.git, target.line, work)
