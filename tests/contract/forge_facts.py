@@ -3,7 +3,7 @@
 import time
 from datetime import UTC, datetime
 
-from fleet.forge.forge_protocol import ForgeRefused, ForgeSilent, HandedOver, PullRequestDraft
+from fleet.forge.forge_protocol import ForgeRefused, ForgeSilent, PullRequestDraft
 from fleet.forge.pull_request import PullRequestFacts
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -71,7 +71,6 @@ class ForgeFacts:
         found = facts(world, number)
         said = [(each.author, each.path, each.line, each.text) for each in found.threads]
         assert said == [("ann", "b", 1, "name it better")]
-        assert found.strangers == ("stranger",)
         world.people.resolve(remark)
         world.people.check(found.head, "build", "passed")
         assert facts_when(world, number, lambda each: not each.threads).checks
@@ -100,7 +99,7 @@ class ForgeFacts:
         head = world.work(BRANCH, b="two\n")
         number = world.forge.open(draft()).number
         facts_when(world, number, lambda each: each.mergeable)
-        assert world.forge.merge(number, head=head, how="merge", queue=False) == HandedOver()
+        assert world.forge.merge(number, head=head, how="merge", queue=False) is None
         found = facts(world, number)
         assert found.state == "merged"
         assert found.merge_commit == world.tip("main")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleet.forge.forge_protocol import ForgeSilent, HandedOver
+from fleet.forge.forge_protocol import ForgeSilent
 from fleet.forge.github import GitHub
 from fleet.forge.repository_address import address_of
 from tests.contract.forge_facts import BRANCH, NOW, ForgeFacts, draft, facts
@@ -42,7 +42,7 @@ class TestScriptedGitHub(ForgeFacts):
         with world.state.changing() as known:
             known["queue"] = True
         assert facts(world, number).has_queue
-        assert world.forge.merge(number, head=head, how="merge", queue=True) == HandedOver()
+        assert world.forge.merge(number, head=head, how="merge", queue=True) is None
         found = facts(world, number)
         assert (found.state, found.queued) == ("open", True)
 

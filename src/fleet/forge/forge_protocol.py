@@ -28,10 +28,6 @@ class Opened(Struct, frozen=True, kw_only=True):
     page: str
 
 
-class HandedOver(Struct, frozen=True, kw_only=True):
-    """The forge merged the pull request, or queued it: the facts tell which."""
-
-
 class ForgeSilent(Struct, frozen=True, kw_only=True):
     """The forge gave no answer that fleet could use; the same may go well later."""
 
@@ -59,6 +55,8 @@ class Forge(Protocol):
 
     def merge(
         self, number: int, *, head: str, how: LandHow, queue: bool
-    ) -> HandedOver | ForgeRefused | ForgeSilent:
-        """Merge a pull request if the head is this commit; `queue`: by the forge's merge queue."""
+    ) -> ForgeRefused | ForgeSilent | None:
+        """Merge a pull request if the head is this commit; `queue`: by the forge's merge queue.
+        None: the forge merged or queued the pull request, and the facts tell which.
+        """
         ...

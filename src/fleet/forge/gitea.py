@@ -6,13 +6,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from fleet.forge.forge_protocol import (
-    ForgeRefused,
-    ForgeSilent,
-    HandedOver,
-    Opened,
-    PullRequestDraft,
-)
+from fleet.forge.forge_protocol import ForgeRefused, ForgeSilent, Opened, PullRequestDraft
 from fleet.forge.pull_request import (
     CheckState,
     ForgeCheck,
@@ -136,20 +130,19 @@ class Gitea:
             checks=tuple(map(_check, status.statuses or [])),
             threads=remarks.threads,
             review=remarks.review,
-            strangers=remarks.strangers,
             updated=pull.updated_at,
             at=now,
         )
 
     def merge(
         self, number: int, *, head: str, how: LandHow, queue: bool
-    ) -> HandedOver | ForgeRefused | ForgeSilent:
+    ) -> ForgeRefused | ForgeSilent | None:
         """Merge a pull request if the head is this commit. Gitea has no merge queue."""
         del queue
         body = {"Do": how, "head_commit_id": head}
         answer = self._api.post(*self._repo, "pulls", str(number), "merge", body=body)
         if isinstance(answer, RestAnswer) and answer.ok:
-            return HandedOver()
+            return None
         return _no(answer)
 
     def _one(self, kind: type[T], *words: str) -> T | ForgeRefused | ForgeSilent:
@@ -181,7 +174,6 @@ class Gitea:
         return _Remarks(
             threads=tuple(thread for user, thread in said if user in writers),
             review=_review([each for each in latest.values() if not each.dismissed]),
-            strangers=tuple(sorted({user.login for user, _ in said if user not in writers})),
         )
 
     def _may_write(self, user: _User) -> bool:
@@ -192,11 +184,10 @@ class Gitea:
 class _Remarks(Struct, frozen=True, kw_only=True):
     threads: tuple[ReviewThread, ...]
     review: ReviewState
-    strangers: tuple[str, ...]
 
 
 def _kept(before: PullRequestFacts) -> _Remarks:
-    return _Remarks(threads=before.threads, review=before.review, strangers=before.strangers)
+    return _Remarks(threads=before.threads, review=before.review)
 
 
 def _opened(pull: "_Pull | ForgeRefused | ForgeSilent") -> Opened | ForgeRefused | ForgeSilent:

@@ -12,13 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from fleet.forge.forge_protocol import (
-    ForgeRefused,
-    ForgeSilent,
-    HandedOver,
-    Opened,
-    PullRequestDraft,
-)
+from fleet.forge.forge_protocol import ForgeRefused, ForgeSilent, Opened, PullRequestDraft
 from fleet.forge.pull_request import (
     CheckState,
     ForgeCheck,
@@ -168,11 +162,11 @@ class GitHub:
 
     def merge(
         self, number: int, *, head: str, how: LandHow, queue: bool
-    ) -> HandedOver | ForgeRefused | ForgeSilent:
+    ) -> ForgeRefused | ForgeSilent | None:
         """Merge a pull request if the head is this commit; a queue has its own way."""
         ask = ("pr", "merge", str(number), "--repo", self._repo, "--match-head-commit", head)
         answer = self._gh(*ask, *(() if queue else (f"--{how}",)))
-        return HandedOver() if isinstance(answer, bytes) else answer
+        return None if isinstance(answer, bytes) else answer
 
     def _find(self, draft: PullRequestDraft) -> Opened | ForgeRefused | ForgeSilent | None:
         answer = self._gh(
@@ -213,7 +207,6 @@ def facts_of(pr: _PullRequest, now: datetime) -> PullRequestFacts:
     # A reviewer's later approval takes an earlier request for changes back.
     latest = {each.author: each for each in pr.reviews.nodes if each.state in _DECIDING}
     remarks = [each for each in latest.values() if each.state == "CHANGES_REQUESTED" and each.body]
-    said = [(each.author or _Login()).login for each in _strangers(pr)]
     return PullRequestFacts(
         state={"OPEN": "open", "MERGED": "merged"}.get(pr.state, "closed"),  # pyright: ignore[reportArgumentType]
         head=pr.head_ref_oid,
@@ -225,7 +218,6 @@ def facts_of(pr: _PullRequest, now: datetime) -> PullRequestFacts:
         review=_review(pr.review_decision),
         has_queue=pr.is_merge_queue_enabled,
         queued=pr.is_in_merge_queue,
-        strangers=tuple(sorted(set(said))),
         updated=pr.updated_at,
         at=now,
     )
@@ -254,12 +246,6 @@ def _check(context: _Context) -> ForgeCheck:
         text=" ".join(filter(None, (context.title, context.summary)))[:4000],
         url=context.details_url or "",
     )
-
-
-def _strangers(pr: _PullRequest) -> list[_Comment]:
-    spoken = [each for thread in pr.review_threads.nodes for each in thread.comments.nodes]
-    spoken += [each for each in pr.reviews.nodes if each.body]
-    return [each for each in spoken if each.author_association not in _TRUSTED]
 
 
 def _thread(thread: _Thread) -> ReviewThread | None:

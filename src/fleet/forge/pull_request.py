@@ -47,13 +47,12 @@ class PullRequestFacts(Struct, frozen=True, kw_only=True):
     mergeable: bool | None = None
     draft: bool = False
     checks: tuple[ForgeCheck, ...] = ()
+    #: The remarks of people who may write to the repository; those of others reach no agent.
     threads: tuple[ReviewThread, ...] = ()
     review: ReviewState = "none"
     #: The base branch has a merge queue, and the pull request stands in it.
     has_queue: bool = False
     queued: bool = False
-    #: People whose remarks are left out: they have no right to write to the repository.
-    strangers: tuple[str, ...] = ()
     #: The forge's own mark of the last change, for the next question.
     updated: str = ""
     at: datetime

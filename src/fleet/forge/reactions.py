@@ -1,8 +1,9 @@
-"""What follows from the facts of a pull request. Pure.
+"""What follows from the facts of a pull request, and when the forge is asked again. Pure.
 
 Each kind of trouble is looked at by itself, so that none hides another: failed checks, remarks of
 reviewers, a conflict. The agent of the task gets each once, known by the head and what it was
-about; after some rounds of a kind a person is asked.
+about; after some rounds of a kind a person is asked. The forge is asked soon while something is
+under way, and ever more seldom while nothing changes: a pull request may wait for days.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,10 @@ ROUNDS: Mapping[BackKind, int] = {"checks": 2, "review": 3, "conflict": 3}
 #: checks counts as unchecked.
 CHECKS_BEGIN = timedelta(seconds=60)
 _CLIP = 4000
+#: Between two questions to the forge about one pull request.
+SOONEST, LATEST = timedelta(seconds=10), timedelta(minutes=10)
+#: That pause grows with the time since anything changed: a tenth of it.
+_SHARE = 10
 
 
 class SendBack(Struct, frozen=True, kw_only=True):
@@ -129,6 +134,26 @@ def noted(pr: PullRequest, facts: PullRequestFacts, done: tuple[Reaction, ...]) 
     all_keys = tuple(dict.fromkeys((*pr.done, *_each_id(keys))))
     fresh = {"done": all_keys, "rounds": rounds, "merge_asked": asked}
     return structs.replace(pr, facts=facts, failures=0, trouble="", **fresh)
+
+
+def next_look(pr: PullRequest, facts: PullRequestFacts, changed_at: datetime) -> datetime:
+    """When to ask again after these facts; `changed_at`: since when they say the same."""
+    quiet = facts.at - max(changed_at, pr.pushed_at)
+    pause = min(max(quiet / _SHARE, SOONEST), LATEST)
+    if facts.running:  # a check that ends is what the task waits for
+        pause = min(pause, timedelta(minutes=1))
+    return facts.at + pause
+
+
+def after_silence(failures: int, now: datetime) -> datetime:
+    """When to ask again after `failures` questions in a row without an answer."""
+    return now + min(SOONEST * 2 ** min(failures, 10), LATEST)
+
+
+def says_the_same(before: PullRequestFacts, facts: PullRequestFacts) -> bool:
+    """Nothing but the time differs."""
+    ours = [getattr(before, name) for name in facts.__struct_fields__ if name != "at"]
+    return ours == [getattr(facts, name) for name in facts.__struct_fields__ if name != "at"]
 
 
 def _key(facts: PullRequestFacts, kind: str, *ids: str) -> str:

@@ -11,18 +11,12 @@ from functools import partial
 
 from msgspec import structs
 
-from fleet.forge import polling, pull_request_json
-from fleet.forge.forge_protocol import (
-    Forge,
-    ForgeRefused,
-    ForgeSilent,
-    HandedOver,
-    Opened,
-    PullRequestDraft,
-)
+from fleet.forge import pull_request_json
+from fleet.forge.forge_protocol import Forge, ForgeRefused, ForgeSilent, Opened, PullRequestDraft
 from fleet.forge.pull_request import PullRequest, PullRequestFacts
 from fleet.forge.pull_request_body import pull_request_body
 from fleet.forge.reactions import (
+    SOONEST,
     AskPerson,
     BackKind,
     KeepWatching,
@@ -30,8 +24,11 @@ from fleet.forge.reactions import (
     MergeNow,
     Reaction,
     SendBack,
+    after_silence,
+    next_look,
     noted,
     reactions,
+    says_the_same,
 )
 from fleet.git.git_command import Git
 from fleet.git.remote.push import Pushed, RemoteMoved, RemoteRefused, push_task_branch
@@ -159,7 +156,7 @@ class PullRequestRun:
         found = self._forge.facts(pr.number, self._now(), pr.facts)
         if not isinstance(found, PullRequestFacts):
             failures = pr.failures + 1
-            due = polling.after_silence(failures, self._now())
+            due = after_silence(failures, self._now())
             trouble = {"failures": failures, "trouble": found.why, "next_at": due}
             self._keep(work, structs.replace(pr, **trouble))
             self._failed(work, found)
@@ -167,9 +164,9 @@ class PullRequestRun:
         may_merge = work.rules.mode == "auto" or bool(work.landing.approved_by)
         if self._was_released(work, pr):
             pr = structs.replace(pr, merge_asked="")
-        same = pr.facts is not None and polling.says_the_same(pr.facts, found)
+        same = pr.facts is not None and says_the_same(pr.facts, found)
         changed_at = pr.changed_at if same and pr.changed_at is not None else found.at
-        due = polling.next_look(pr, found, changed_at)
+        due = next_look(pr, found, changed_at)
         pr = structs.replace(pr, changed_at=changed_at, next_at=due)
         follow = reactions(pr, found, may_merge=may_merge, now=self._now())
         pr = structs.replace(pr, facts=found, failures=0, trouble="")
@@ -207,7 +204,7 @@ class PullRequestRun:
         answer = self._forge.merge(
             pr.number, head=head, how=work.landing.how, queue=facts.has_queue
         )
-        if not isinstance(answer, HandedOver):
+        if answer is not None:
             self._failed(work, answer)
             return pr.next_at
         due = self._now() + SOON
@@ -260,4 +257,4 @@ class PullRequestRun:
             self._settler.keep_waiting(work, f"the forge gives no answer: {answer.why}")
 
     def _again(self) -> datetime:
-        return self._now() + polling.SOONEST * 3
+        return self._now() + SOONEST * 3
