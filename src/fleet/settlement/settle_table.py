@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from fleet.accounts.rate_windows import LONGEST, PASSING, UNDATED
+from fleet.errors import FleetError
 from fleet.evidence.landing_rules import LANDING_RULES
 from fleet.evidence.landing_work import LandingWork
 from fleet.runs.agent_claim import AgentClaim
@@ -210,6 +211,15 @@ def stopped(outcome: Stopped, task_id: str) -> Decision:
     if outcome.by == MESSAGE:
         return released("stopped to be told something, and goes on with it")
     return blocked(f"stopped by {outcome.by}; to go on: fleet retry {task_id}")
+
+
+def damaged(error: FleetError | OSError, task_id: str) -> Decision:
+    """What damaged files cost: their own task, which is left to a person with the way out."""
+    if isinstance(error, FleetError):
+        what, way = error.message, error.hint
+    else:
+        what, way = f"{error.filename or 'its files'}: {error.strerror or error}", ""
+    return blocked(f"damaged: {what}. {way or 'Move it away.'} Then: fleet retry {task_id}")
 
 
 def spread(until: datetime, now: datetime, jitter: float) -> datetime:

@@ -32,7 +32,6 @@ from fleet.schemas import (
 )
 from fleet.schemas.decision import OURS, Decision
 from fleet.schemas.units import shown_span
-from fleet.settlement.damage import damaged
 from fleet.settlement.end_run import (
     RunEnd,
     case_of,
@@ -41,6 +40,7 @@ from fleet.settlement.end_run import (
     outcome_of,
 )
 from fleet.settlement.run_record import ExitedRun
+from fleet.settlement.settle_table import damaged
 from fleet.settlement.tampering import seal_inspection, tampering
 from fleet.supervisor.active.message_receipts import note_messages, note_undelivered
 from fleet.supervisor.assignments import ActiveRun, Assignment, Finishing, Inspecting, Sending
