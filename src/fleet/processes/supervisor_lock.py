@@ -1,6 +1,9 @@
-"""One supervisor for each home: the lock, and which process holds the lock."""
+"""One supervisor for each home: the lock, which process holds the lock, and that process closed to
+others.
+"""
 
 import os
+import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -20,6 +23,8 @@ LOCK = "supervisor.lock"
 #: Seconds that the lock of a killed supervisor may live on in a child that the supervisor was just
 #: starting; the child lets go of the lock when it executes its program.
 _LINGERS = 3.0
+#: The option of prctl(2), in every Linux since 2.3.
+_PR_SET_DUMPABLE = 4
 
 
 class Holder(Struct, frozen=True, kw_only=True):
@@ -68,3 +73,19 @@ def supervisor_of(home: Home) -> Holder | None:
     """The running supervisor of a home, if there is one."""
     holder = _RECORD.read_or_none(home.path / LOCK)  # half written while its holder begins
     return holder if holder is not None and process_identity.alive(holder.who) else None
+
+
+def refuse_dumps() -> bool:
+    """Let no process of this user read or trace this one: agents run as the same user, and would
+    find the secrets of every account in the supervisor's environment and memory. Root can still
+    read them. False where the system cannot do that.
+
+    A program that this process starts is not held to it: the kernel allows reading again with exec.
+    So a keeper stays readable, and runs are found by the mark in their environments; what hides one
+    agent from another is the box.
+    """
+    if sys.platform != "linux":
+        return False
+    import ctypes  # costs a millisecond, and a supervisor alone asks for this
+
+    return int(ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)) == 0

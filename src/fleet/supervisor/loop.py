@@ -17,8 +17,7 @@ from fleet.files.safe_read import stamp_of
 from fleet.home import Home, owner_file
 from fleet.home.journal import Log
 from fleet.home.status_file import SupervisorStatus, paused, write_status
-from fleet.processes.not_dumpable import refuse_dumps
-from fleet.processes.supervisor_lock import sole_supervisor
+from fleet.processes.supervisor_lock import refuse_dumps, sole_supervisor
 from fleet.queue import open_queue
 from fleet.queue.protocol import Filter
 from fleet.schemas import Stopped, Task

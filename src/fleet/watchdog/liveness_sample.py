@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fleet.processes import process_usage, tcp_bytes
+from fleet.processes import process_usage
 from fleet.watchdog.stall_rules import SecondLook
 
 #: Over this many seconds a tree that moves less than the figures below does not move; a shorter
@@ -86,7 +86,7 @@ def sample(subject: Subject, clock: Callable[[], float] = time.monotonic) -> Sam
         at=clock(),
         cpu=tree.cpu,
         io=process_usage.io_bytes(pids),
-        received=tcp_bytes.received(pids),
+        received=process_usage.received_bytes(pids),
         pids=frozenset(pids),
         youngest=tree.youngest,
         printed=_sizes(subject.streams),

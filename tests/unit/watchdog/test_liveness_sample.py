@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from fleet.processes import process_usage, tcp_bytes
+from fleet.processes import process_usage
 from fleet.watchdog.liveness_sample import (
     CPU,
     IO,
@@ -133,8 +133,8 @@ def test_what_comes_in_over_the_network_is_seen():
         near = socket.create_connection(server.getsockname())
         far, _ = server.accept()
         with near, far:
-            before = tcp_bytes.received([os.getpid()])
+            before = process_usage.received_bytes([os.getpid()])
             far.send(b"x" * 1000)
             near.recv(1000)
-            assert tcp_bytes.received([os.getpid()]) - before == 1000
-    assert tcp_bytes.received([1 << 22]) == 0
+            assert process_usage.received_bytes([os.getpid()]) - before == 1000
+    assert process_usage.received_bytes([1 << 22]) == 0
