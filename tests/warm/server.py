@@ -14,7 +14,7 @@ import traceback
 
 import fleet
 from fleet.__main__ import main
-from fleet.spending.price_lookup import LookedUpPrices
+from fleet.spending.prices import LookedUpPrices
 
 #: Surfaces with libraries of their own: most commands would only carry them along.
 _LEFT_OUT = ("fleet.__main__", "fleet.mcp", "fleet.tui", "fleet.web")

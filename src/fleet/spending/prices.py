@@ -3,15 +3,22 @@
 List prices come with the `genai-prices` package: the vendors' public prices as of that package's
 release, here for prompts of ordinary length, without batches, discounts or a plan. They are a
 starting point; `[prices."pattern"]` in runtime.toml goes first. The network is never asked.
+
+python -P -m fleet.spending.prices NAME      prints the list price of a model as JSON
 """
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from fnmatch import fnmatchcase
+from functools import cache
+from threading import Thread
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from fleet.schemas import Price, Usage
 
@@ -20,6 +27,8 @@ if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, TieredPrices
 
 _MILLION = 1_000_000
+#: Seconds for a look-up, which takes a third of one; a busy machine may need many times that.
+_PATIENCE = 30.0
 #: The vendors of the coders that come with fleet, as the library calls them.
 _VENDORS = ("anthropic", "openai", "google")
 #: What a CLI writes behind a model's name: `gemini-3-pro-(high)`.
@@ -62,6 +71,50 @@ class Prices:
             + usage.cache_write * price.cache_write
             + usage.output * price.output
         ) / _MILLION
+
+
+class LookedUpPrices(Prices):
+    """The prices of a process that lives long: each list price is looked up by a process of a
+    moment, since the library that has them would take 20 MB for as long as its process lives.
+    """
+
+    def begin(self, model: str) -> None:
+        """Begin to look the price up; does not wait."""
+        name = written(model)
+        if name and self.own(name) is None:
+            _begun(name)
+
+    def listed(self, name: str) -> Price | None:
+        lookup = _begun(name)
+        lookup.join()
+        return lookup.price
+
+
+class _PriceLookup(Thread):
+    """Waits beside the loop for the process that looks one list price up."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(daemon=True)
+        self._model = model
+        self.price: Price | None = None
+
+    def run(self) -> None:
+        from fleet.processes.bounded_call import call  # commands that show prices do without
+
+        # Without the supervisor's variables: the process belongs to no home and needs no key.
+        argv = [sys.executable, "-P", "-m", __name__, self._model]
+        done = call(argv, env={}, timeout=_PATIENCE)
+        try:
+            self.price = msgspec.json.decode(done.out, type=Price | None)
+        except msgspec.DecodeError:  # no process could be had: better the memory than no price
+            self.price = list_price(self._model)
+
+
+@cache
+def _begun(name: str) -> _PriceLookup:
+    lookup = _PriceLookup(name)
+    lookup.start()
+    return lookup
 
 
 def list_price(name: str) -> Price | None:
@@ -139,3 +192,7 @@ def written(name: str) -> str:
     A vendor's name before it (`anthropic/…`) says nothing about the price.
     """
     return "-".join(name.lower().split()).rpartition("/")[2]
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(msgspec.json.encode(list_price(sys.argv[1])))

@@ -5,15 +5,15 @@ import sys
 
 import pytest
 
+from fleet.processes import bounded_call
 from fleet.schemas import Price
-from fleet.spending import price_lookup
-from fleet.spending.price_lookup import LookedUpPrices
-from fleet.spending.prices import list_price
+from fleet.spending import prices
+from fleet.spending.prices import LookedUpPrices, list_price
 
 LOOKS = """
 import sys
 import fleet.supervisor.loop
-from fleet.spending.price_lookup import LookedUpPrices
+from fleet.spending.prices import LookedUpPrices
 prices = LookedUpPrices()
 prices.begin("gpt-5")
 assert prices.of("gpt-5").output == 10
@@ -26,14 +26,14 @@ assert not {"genai_prices", "pydantic", "httpx2"} & set(sys.modules)
 def calls(monkeypatch):
     """The processes that were started to look prices up."""
     started = []
-    real = price_lookup.call
+    real = bounded_call.call
 
     def call(argv, **kwargs):
         started.append(argv[-1])
         return real(argv, **kwargs)
 
-    monkeypatch.setattr(price_lookup, "call", call)
-    price_lookup._begun.cache_clear()
+    monkeypatch.setattr(bounded_call, "call", call)
+    prices._begun.cache_clear()
     return started
 
 
@@ -55,16 +55,16 @@ def test_a_price_is_looked_up_once_for_all_that_ask(calls):
 
 def test_a_persons_own_price_needs_no_process(calls):
     """Nor does a run whose CLI has not named its model yet."""
-    prices = LookedUpPrices({"*": Price(input=1, output=2, cache_read=1, cache_write=1)})
-    prices.begin("gpt-5")
+    own = LookedUpPrices({"*": Price(input=1, output=2, cache_read=1, cache_write=1)})
+    own.begin("gpt-5")
     LookedUpPrices().begin("")
-    assert prices.of("gpt-5").output == 2
+    assert own.of("gpt-5").output == 2
     assert calls == []
 
 
 def test_without_a_process_the_price_is_known_all_the_same(monkeypatch):
     """A machine at its limit of processes must not make runs look free."""
-    monkeypatch.setattr(price_lookup.sys, "executable", "/nowhere/python")
-    price_lookup._begun.cache_clear()
+    monkeypatch.setattr(prices.sys, "executable", "/nowhere/python")
+    prices._begun.cache_clear()
     assert LookedUpPrices().of("gpt-5") == list_price("gpt-5")
-    price_lookup._begun.cache_clear()
+    prices._begun.cache_clear()

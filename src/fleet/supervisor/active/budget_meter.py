@@ -20,7 +20,7 @@ from fleet.schemas.decision import Decision
 from fleet.schemas.shown_text import counted
 from fleet.spending import budgets
 from fleet.spending.day_ledger import DayLedger
-from fleet.spending.price_lookup import LookedUpPrices
+from fleet.spending.prices import LookedUpPrices
 from fleet.supervisor.assignments import Active, ActiveRun, Assignment, Assignments
 
 
