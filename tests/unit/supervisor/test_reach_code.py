@@ -4,6 +4,7 @@ import pytest
 
 from fleet.git.mirror.ensure_mirror import Unreached
 from fleet.git.mirror.result_refs import BASE
+from fleet.schemas import Policy
 from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.supervisor.start.reach_code import reach_code
 from tests.unit.git.mirror.conftest import elsewhere
@@ -16,7 +17,8 @@ TASK = "fleet-1"
 def reach(elsewhere, cwd="", **origin):
     recorded = {"land": "auto", "land_to": "push", "into": "main", "commit": elsewhere.first}
     origin = CodeOrigin(url=elsewhere.url, **{**recorded, **origin})
-    return reach_code(elsewhere.home, TASK, origin, cwd=cwd, title="a task")
+    there = {"cwd": cwd or str(elsewhere.home.mirror(elsewhere.url)), "elsewhere": not cwd}
+    return reach_code(elsewhere.home, TASK, Policy(), origin=origin, title="a task", **there)
 
 
 def test_where_work_is_pushed_a_task_begins_at_the_branch(elsewhere):

@@ -111,6 +111,15 @@ class TaskRefs:
         """Whether one of these refs leads elsewhere than the move expects."""
         return any(commit_of(self.git, each.ref) != each.old for each in moves)
 
+    def forget(self) -> None:
+        """Delete the refs of the clone and of the work that was brought last: the next clone is
+        made like the first one. Raises GitFailed.
+        """
+        for ref in (self.tip_ref, self.base_ref):
+            if commit := commit_of(self.git, ref):
+                self.git.ask("update-ref", "--no-deref", "-d", ref, commit)
+        self._base = None
+
     def beside(self, name: str) -> str:
         """The ref of the branch that stands for one which the agent made."""
         return f"{self.branch_ref}{_BESIDE}{name}"

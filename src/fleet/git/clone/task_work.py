@@ -144,9 +144,7 @@ def forget_clone(home: Home, task_id: str, *, title: str) -> PutAway:
     away = put_away(home, task_id, title=title)
     refs = task_refs(task_id, record) if record is not None and not away.stays else None
     if refs is not None:
-        for ref in (refs.tip_ref, refs.base_ref):
-            if commit := commit_of(refs.git, ref):
-                refs.git.ask("update-ref", "--no-deref", "-d", ref, commit)
+        refs.forget()
         clone_record.forget(home, task_id)
     return away
 

@@ -30,8 +30,6 @@ from fleet.runs.run_directory import next_number
 from fleet.schemas import Base, Policy
 from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.schemas.units import shown_size
-from fleet.supervisor.start.latest_line import follow_landed
-from fleet.supervisor.start.line_clone import line_for_clone
 from fleet.supervisor.start.reach_code import reach_code
 from fleet.supervisor.start.sent_back_clone import sent_back_clone
 from fleet.supervisor.start.setup_commands import set_up
@@ -157,21 +155,12 @@ def _isolated(order: WorkspaceOrder, task_dir: Path, abandon: threading.Event) -
     home, policy, task_id = order.home, order.policy, order.task_id
     if not clone_place.is_there(home, task_id) and (why := _no_room(order)):
         return NoRoom(why)
-    begins_at = ""
-    if order.origin is not None:
-        if order.origin.lands_on_remote and not order.elsewhere:
-            follow_landed(home, order.cwd, policy.land)
-        reached = reach_code(
-            home,
-            task_id,
-            order.origin,
-            cwd="" if order.elsewhere else order.cwd,
-            title=order.title,
-        )
-        if isinstance(reached, Unreached):
-            return reached
-        begins_at = reached
-    commit = policy.commit or begins_at or line_for_clone(home, task_id, order.cwd, policy.land)
+    commit = reach_code(
+        home, task_id, policy,
+        cwd=order.cwd, origin=order.origin, elsewhere=order.elsewhere, title=order.title,
+    )  # fmt: skip
+    if isinstance(commit, Unreached):
+        return commit
     record = ensure_clone(home, task_id, order.cwd, commit)
     cwd = _inside(home, task_id, record, order.cwd)
     os.makedirs(cwd, exist_ok=True)  # noqa: PTH103 - git holds no empty directory
