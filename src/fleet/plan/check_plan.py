@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from fleet.errors import BadInput
-from fleet.plan.neutral_plan import Plan, PlannedTask
+from fleet.plan.neutral_plan import Plan, PlannedTask, refuse
 from fleet.plan.plan_graph import circle_in, groups_of, waits_of
-from fleet.plan.spec_files import refuse
 from fleet.schemas.policy import check_expectation, check_place
 
 LONGEST_KEY = 80

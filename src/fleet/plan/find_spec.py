@@ -1,4 +1,7 @@
-"""Which files a spec is made of, and which format they have: from a file or a directory."""
+"""Which files a spec is made of, and which format they have: from a file or a directory.
+
+A plan that an agent wrote, `artifacts/PLAN.toml`, is read as any other, and never followed.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -7,7 +10,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.errors import BadInput
-from fleet.plan.neutral_plan import FORMAT, Plan
+from fleet.files.safe_read import read_bounded
+from fleet.plan.check_plan import check_plan
+from fleet.plan.neutral_plan import FORMAT, Plan, SpecFile, SpecText
 from fleet.plan.readers import sddw, spec_kit
 from fleet.plan.readers.beads_graph import read_beads_graph
 from fleet.plan.readers.checklist import read_checklist
@@ -18,7 +23,7 @@ from fleet.plan.readers.openspec import read_openspec
 from fleet.plan.readers.sddw import read_sddw
 from fleet.plan.readers.spec_kit import read_spec_kit
 from fleet.plan.readers.task_master import read_task_master
-from fleet.plan.spec_files import SpecFile, SpecText
+from fleet.schemas.policy import PLAN_FILE
 
 #: No list of tasks is larger; what is larger is something else.
 LARGEST = 8 << 20
@@ -98,6 +103,18 @@ def find_spec(path: Path, *, base: Path, format_: str = "", tag: str = "") -> Fo
 def read_plan(spec: FoundSpec) -> Plan:
     """The plan that the format's reader makes of a spec."""
     return READERS[spec.format](spec.text)
+
+
+def read_proposed_plan(task_dir: Path, *, limit: int) -> Plan:
+    """The plan among a task's artifacts. Raises BadInput or InvalidTask with file and line."""
+    data = read_bounded(task_dir / "artifacts" / PLAN_FILE, LARGEST)
+    if not data:
+        raise BadInput(f"there is no {PLAN_FILE} among the artifacts")
+    file = SpecFile(name=PLAN_FILE, text=_decoded(data, PLAN_FILE))
+    plan = read_neutral(SpecText(title="", files=(file,)))
+    if not plan.title.strip():
+        raise BadInput(f"{PLAN_FILE}:1: the plan has no title")
+    return check_plan(plan, limit=limit, name=PLAN_FILE)
 
 
 def detect(path: Path, file: SpecFile) -> str:
@@ -222,10 +239,10 @@ def read_spec_file(path: Path, base: Path) -> SpecFile:
         data = path.read_bytes()
     except OSError as error:
         raise BadInput(f"{name} cannot be read: {error.strerror}") from error
-    return SpecFile(name=name, text=decoded(data, name))
+    return SpecFile(name=name, text=_decoded(data, name))
 
 
-def decoded(data: bytes, name: str) -> str:
+def _decoded(data: bytes, name: str) -> str:
     """The text of a file's bytes. Raises BadInput for what is no text."""
     try:
         text = data.decode("utf-8-sig")

@@ -9,7 +9,7 @@ from pathlib import Path
 from fleet.errors import FleetError
 from fleet.evidence.claim_rules import ClaimFacts
 from fleet.evidence.inspect_run import Inspection
-from fleet.plan.proposed_plan import read_proposed_plan
+from fleet.plan.find_spec import read_proposed_plan
 from fleet.processes.keeper_client import Ended
 from fleet.runs import receipt_json
 from fleet.runs.agent_claim import AgentClaim

@@ -7,11 +7,11 @@ import pytest
 from fleet.errors import BadInput
 from fleet.plan.check_plan import check_plan
 from fleet.plan.find_spec import find_spec, read_plan
+from fleet.plan.neutral_plan import SpecFile, SpecText
 from fleet.plan.plan_graph import graph_of, groups_of
 from fleet.plan.readers.box_tasks import checks_in, files_in, split_key, title_of
 from fleet.plan.readers.markdown_boxes import boxes_of
 from fleet.plan.readers.neutral import read_neutral
-from fleet.plan.spec_files import SpecFile, SpecText
 from tests.plans import DATA, by_key, sample
 
 SAMPLES = {

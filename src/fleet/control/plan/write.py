@@ -20,10 +20,9 @@ from fleet.control.tasks.tell import tell
 from fleet.errors import BadInput, Refused
 from fleet.home import task_json
 from fleet.home.task_json import settings_of
-from fleet.plan.find_spec import read_spec_file
+from fleet.plan.find_spec import read_proposed_plan, read_spec_file
 from fleet.plan.neutral_plan import FORMAT
 from fleet.plan.plan_drafts import EPIC
-from fleet.plan.proposed_plan import read_proposed_plan
 from fleet.plan.readers.markdown_boxes import first_heading
 from fleet.queue.protocol import Draft
 from fleet.schemas import Settings, Task, settings_metadata

@@ -6,10 +6,8 @@ import msgspec
 from msgspec import Struct, field
 
 from fleet.errors import BadInput
-from fleet.plan.neutral_plan import Plan, PlannedTask
-from fleet.plan.readers.json_places import array_lines
-from fleet.plan.readers.neutral import load_json, place_of
-from fleet.plan.spec_files import SpecText, refuse
+from fleet.plan.neutral_plan import Plan, PlannedTask, SpecText, refuse
+from fleet.plan.readers.neutral import array_lines, load_json, place_of
 from fleet.schemas import BLOCKING
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from fleet.plan.neutral_plan import Plan, PlannedTask
+from fleet.plan.neutral_plan import Plan, PlannedTask, SpecText
 from fleet.plan.readers.box_tasks import (
     body_of,
     checks_in,
@@ -20,7 +20,6 @@ from fleet.plan.readers.box_tasks import (
     with_groups,
 )
 from fleet.plan.readers.markdown_boxes import CheckBox, boxes_of, first_heading
-from fleet.plan.spec_files import SpecText
 
 #: What one format knows more of a box than every list does.
 BoxContext = Callable[[CheckBox], Sequence[str]]

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from fleet.plan.neutral_plan import Plan, PlannedTask
+from fleet.plan.neutral_plan import Plan, PlannedTask, SpecFile, SpecText
 from fleet.plan.readers.box_tasks import Ordered, in_order
 from fleet.plan.readers.checklist import tasks_of
 from fleet.plan.readers.markdown_boxes import CheckBox, boxes_of, sections_of
-from fleet.plan.spec_files import SpecFile, SpecText
 
 _PARALLEL = re.compile(r"\s*\(P\)\s*")
 _DEPENDS = re.compile(r"_Depends(?: on)?:\s*([^_\n]+?)\s*_", re.IGNORECASE)

@@ -5,8 +5,9 @@ Boxes in code, in comments and in quotations are examples, and no tasks.
 
 import re
 from collections.abc import Iterator
+from textwrap import dedent
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 #: `- [ ] text`, `* [x] text`, `1. [ ] text`; the star is Kiro's mark for optional tasks.
 _BOX = re.compile(r"^(\s*)(?:[-*+]|\d+[.)])\s+\[([^\]\n]?)\](\*?)(?:\s+(.*))?$")
@@ -48,26 +49,43 @@ class CheckBox(Struct, frozen=True, kw_only=True):
     sections: tuple[Section, ...] = ()
 
 
-class _Reading:
-    """The state of one pass over the lines."""
+class _OpenSection(Struct, frozen=True, kw_only=True):
+    """A heading with the lines below it: all of them, and those of no box."""
 
-    def __init__(self) -> None:
+    level: int
+    title: str
+    line: int
+    whole: list[str] = field(default_factory=list[str])
+    prose: list[str] = field(default_factory=list[str])
+
+    def section(self, lines: list[str]) -> Section:
+        return Section(level=self.level, title=self.title, line=self.line, prose=_dedented(lines))
+
+
+class _Reading:
+    """One pass over the lines of a text."""
+
+    def __init__(self, text: str) -> None:
         self.boxes: list[tuple[re.Match[str], int, list[str], list[int]]] = []
-        self.sections: list[tuple[int, str, int, list[str]]] = []
+        self.sections: list[_OpenSection] = []
         self.open_sections: list[int] = []
         self.fence = ""
         self.after_blank = False
+        for number, line in enumerate(_uncommented(text).splitlines(), start=1):
+            self._take(number, line)
 
-    def take(self, number: int, line: str) -> None:
+    def _take(self, number: int, line: str) -> None:
         """One line: a heading, a box, or what belongs to the last of either."""
-        if self._in_code(line):
-            self._below(line)
-        elif heading := _HEADING.match(line):
+        in_code = self._in_code(line)
+        if not in_code and (heading := _HEADING.match(line)):
             self._open(len(heading[1]), heading[2], number)
-        elif box := _BOX.match(line):
-            self.boxes.append((box, number, [], list(self.open_sections)))
         else:
-            self._below(line)
+            if self.sections:
+                self.sections[-1].whole.append(line)
+            if not in_code and (box := _BOX.match(line)):
+                self.boxes.append((box, number, [], list(self.open_sections)))
+            else:
+                self._below(line)
         self.after_blank = not line.strip()
 
     def _in_code(self, line: str) -> bool:
@@ -81,9 +99,11 @@ class _Reading:
         return bool(fence)
 
     def _open(self, level: int, title: str, number: int) -> None:
-        self.open_sections = [each for each in self.open_sections if self.sections[each][0] < level]
+        self.open_sections = [
+            each for each in self.open_sections if self.sections[each].level < level
+        ]
         self.open_sections.append(len(self.sections))
-        self.sections.append((level, title, number, []))
+        self.sections.append(_OpenSection(level=level, title=title, line=number))
 
     def _below(self, line: str) -> None:
         """Add a line to the last box, if indented below the box or following without a gap."""
@@ -95,18 +115,13 @@ class _Reading:
                 last[2].append(line)
                 return
         if self.open_sections and not _RULE.match(line):
-            self.sections[self.open_sections[-1]][3].append(line)
+            self.sections[-1].prose.append(line)
 
 
 def boxes_of(text: str) -> list[CheckBox]:
     """Every box of a text, in order."""
-    reading = _Reading()
-    for number, line in enumerate(_uncommented(text).splitlines(), start=1):
-        reading.take(number, line)
-    sections = [
-        Section(level=level, title=title, line=line, prose=_dedented(prose))
-        for level, title, line, prose in reading.sections
-    ]
+    reading = _Reading(text)
+    sections = [each.section(each.prose) for each in reading.sections]
     return [
         CheckBox(
             text=(match[4] or "").strip(),
@@ -130,22 +145,8 @@ def unwrapped(box: CheckBox) -> CheckBox:
 
 
 def sections_of(text: str) -> Iterator[Section]:
-    """Every heading of a text with the prose below."""
-    found: list[tuple[int, str, int, list[str]]] = []
-    fence = ""
-    for number, line in enumerate(_uncommented(text).splitlines(), start=1):
-        mark = _FENCE.match(line)
-        if fence:
-            fence = "" if mark and mark[1].startswith(fence) else fence
-        elif mark:
-            fence = mark[1]
-        elif heading := _HEADING.match(line):
-            found.append((len(heading[1]), heading[2], number, []))
-            continue
-        if found:
-            found[-1][3].append(line)
-    for level, title, number, prose in found:
-        yield Section(level=level, title=title, line=number, prose=_dedented(prose))
+    """Every heading of a text with all that stands below."""
+    return (each.section(each.whole) for each in _Reading(text).sections)
 
 
 def first_heading(text: str) -> str:
@@ -159,6 +160,4 @@ def _uncommented(text: str) -> str:
 
 
 def _dedented(lines: list[str]) -> str:
-    from textwrap import dedent
-
     return dedent("\n".join(line.rstrip() for line in lines).expandtabs(4)).strip("\n")

@@ -1,4 +1,7 @@
-"""`fleet.plan/1`, fleet's own format, as TOML or JSON. Pure."""
+"""`fleet.plan/1`, fleet's own format, as TOML or JSON. Pure.
+
+Also where the entries of an array stand in a text of JSON: parsers tell values and not their lines.
+"""
 
 import json
 import re
@@ -9,14 +12,13 @@ import msgspec
 from msgspec.structs import replace
 
 from fleet.errors import BadInput
-from fleet.plan.neutral_plan import FORMAT, Plan
-from fleet.plan.readers.json_places import array_lines
-from fleet.plan.spec_files import SpecFile, SpecText
+from fleet.plan.neutral_plan import FORMAT, Plan, SpecFile, SpecText
 
 _TABLE = re.compile(r"^\s*\[\[\s*task\s*\]\]")
 _QUOTES = re.compile(r'"""|\'\'\'')
 _ENTRY = re.compile(r"\$\.task\[(\d+)\]")
 _FIELD = re.compile(r"unknown field `([^`]+)`|\$\.(\w+)")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
 _HINT = "See the format: fleet plan --help, and docs/reference.md#plans"
 
 
@@ -43,6 +45,32 @@ def read_neutral(spec: SpecText) -> Plan:
 def place_of(name: str, lines: list[int], number: int) -> str:
     """`tasks.json:12`: where the entry of this number stands."""
     return f"{name}:{lines[number]}" if number < len(lines) else name
+
+
+def array_lines(text: str, *path: str) -> list[int]:
+    """The lines that the entries of an array begin on, by the names that lead to the array."""
+    found: list[int] = []
+    names: list[str] = []
+    open_: list[str] = []
+    key, last = "", ""
+    for token in _TOKEN.finditer(text):
+        word = token[0]
+        in_array = bool(open_) and open_[-1] == "["
+        if word in "{[":
+            if in_array and last in "[," and tuple(names) == path:
+                found.append(text.count("\n", 0, token.start()) + 1)
+            open_.append(word)
+            names.append("" if in_array else key)
+            if len(open_) == 1:
+                names.clear()
+        elif word in "}]" and open_:
+            open_.pop()
+            if names:
+                names.pop()
+        elif word.startswith('"') and open_ and open_[-1] == "{" and last in "{,":
+            key = word[1:-1]
+        last = word
+    return found
 
 
 def _placed(file: SpecFile, message: str, lines: list[int]) -> str:

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Mapping
 
-from fleet.plan.neutral_plan import Plan, PlannedTask
+from fleet.plan.neutral_plan import Plan, PlannedTask, SpecFile, SpecText
 from fleet.plan.readers.box_tasks import checks_in, files_in, title_of
 from fleet.plan.readers.markdown_boxes import Section, sections_of
-from fleet.plan.spec_files import SpecFile, SpecText
 
 NAME = re.compile(r"task-(\d+)(?:-([^/]*))?\.md")
 _TITLE = re.compile(r"Task\s+\d+\s*[:.\u2013\u2014-]\s*", re.IGNORECASE)

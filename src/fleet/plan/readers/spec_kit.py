@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from fleet.plan.neutral_plan import Plan, PlannedTask
+from fleet.plan.neutral_plan import Plan, PlannedTask, SpecText
 from fleet.plan.readers.box_tasks import (
     Ordered,
     body_of,
@@ -20,7 +20,6 @@ from fleet.plan.readers.box_tasks import (
     title_of,
 )
 from fleet.plan.readers.markdown_boxes import CheckBox, boxes_of, first_heading, unwrapped
-from fleet.plan.spec_files import SpecText
 
 #: `[P]`, `[US1]`, `[FR-005, FR-006]`.
 _MARKS = r"(?:\[[^\]\s]{1,24}(?:,\s*[^\]\s]{1,24})*\]\s*)*"

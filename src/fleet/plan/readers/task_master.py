@@ -6,11 +6,9 @@ import msgspec
 from msgspec import Struct
 
 from fleet.errors import BadInput
-from fleet.plan.neutral_plan import Plan, PlannedTask
+from fleet.plan.neutral_plan import Plan, PlannedTask, SpecText
 from fleet.plan.readers.box_tasks import checks_in, files_in, title_of
-from fleet.plan.readers.json_places import array_lines
-from fleet.plan.readers.neutral import load_json, place_of
-from fleet.plan.spec_files import SpecText
+from fleet.plan.readers.neutral import array_lines, load_json, place_of
 
 #: Statuses that leave nothing to do.
 _DONE = frozenset(("done", "completed", "cancelled"))
