@@ -15,17 +15,14 @@ from fleet.bd.command_line import find_verb, split_command
 from fleet.bd.help import group_help, help_text
 from fleet.bd.pflag import Part, parts
 from fleet.errors import QueueBusy, Refused
-from fleet.home import task_json
-from fleet.home.trusted_commands import trust
 from fleet.processes.bounded_call import CallFailed, call
 from fleet.queue import doorbell
 from fleet.queue.beads.bd_cli.bd_client import BdClient, users_environment
 from fleet.queue.beads.write_lock import WriteLock
-from fleet.runs import follow_ups
 from fleet.spool.agent_rights import AllowedLine
-from fleet.spool.asker import Asker, SentFiles
-from fleet.spool.follow_up_rules import FOLLOWS, check_count, inherited
-from fleet.spool.request_files import Answer
+from fleet.spool.asker import Asker
+from fleet.spool.drop_box import AgentRequest, Answer
+from fleet.spool.follow_up_rules import FOLLOWS
 
 #: Seconds and bytes that a command of fleet's own may take.
 _LIMIT, _LARGEST = 30.0, 4 << 20
@@ -44,10 +41,10 @@ def answer_fleet(asked: AllowedLine, asker: Asker) -> Answer:
 
 
 def answer_on_beads(
-    asked: AllowedLine, files: SentFiles, asker: Asker, *, held: bool = False
+    asked: AllowedLine, request: AgentRequest, asker: Asker, *, held: bool = False
 ) -> Answer:
     """Have the real bd carry out one line that the table allows; `held`: new tasks wait for a
-    person. Raises FleetError and Wanted.
+    person. Raises FleetError and FileMissing.
     """
     name, rest = split_command(asked.args)
     verb = find_verb(name)
@@ -57,8 +54,8 @@ def answer_on_beads(
         return Answer(out=f"{help_text(asked.args)}\n")
     pieces = parts((*verb.flags, *GLOBAL), rest)
     if asked.kind == "create":
-        return _create(name, asked, pieces, files, asker, held=held)
-    line = [*name.split(), *_flags(pieces), "--", *_words(asked, pieces, files)]
+        return _create(name, asked, pieces, request, asker, held=held)
+    line = [*name.split(), *_flags(pieces), "--", *_words(asked, pieces, request)]
     if asked.kind == "read":
         return _call(["--readonly", *line], asker)
     try:
@@ -97,12 +94,12 @@ def _flags(pieces: list[Part]) -> list[str]:
     ]
 
 
-def _words(asked: AllowedLine, pieces: list[Part], files: SentFiles) -> list[str]:
+def _words(asked: AllowedLine, pieces: list[Part], request: AgentRequest) -> list[str]:
     words = [word for piece in pieces for word in piece.words]
     if asked.line.switch("stdin"):
-        words.append(files.text("-"))
+        words.append(request.text("-"))
     elif asked.line.has("file"):
-        words.append(files.text(asked.line.text("file")))
+        words.append(request.text(asked.line.text("file")))
     return words
 
 
@@ -110,7 +107,7 @@ def _create(
     name: str,
     asked: AllowedLine,
     pieces: list[Part],
-    files: SentFiles,
+    request: AgentRequest,
     asker: Asker,
     *,
     held: bool,
@@ -120,21 +117,16 @@ def _create(
             "on a beads queue an agent makes follow-ups one at a time",
             hint='For each: bd create "TITLE" --description "…"',
         )
-    parent = task_json.settings_of(asker.home, asker.task)
-    settings = inherited(parent, task=asker.task_id, depth_limit=asker.config.followup_depth)
-    # The parent runs, so these commands are trusted, also while the follow-up has no task.json yet.
-    trust(asker.home, [settings], datetime.now(UTC))
-    check_count(len(follow_ups.of_run(asker.run)), 1, asker.config.followup_limit)
+    settings = asker.follow_up_settings(datetime.now(UTC))
+    asker.check_follow_ups(1)
     link = [] if _is_linked(asked, asker.task_id) else [f"--deps={FOLLOWS}:{asker.task_id}"]
     env = {**os.environ, **asker.env}
     made = create(
-        asker.home.path, [*_inlined(pieces, files), *link], settings, verb=name, environ=env,
+        asker.home.path, [*_inlined(pieces, request), *link], settings, verb=name, environ=env,
         timeout=timedelta(seconds=asker.config.bd_timeout_s), held=held,
     )  # fmt: skip
-    for task in made.tasks:
-        task_json.write(asker.home, task.id, settings)
     if made.tasks:
-        follow_ups.note(asker.run, tuple(task.id for task in made.tasks))
+        asker.note_follow_ups(tuple(task.id for task in made.tasks), settings)
     out = made.out
     if made.code == 0 and made.tasks and made.style != "json":
         form = "{id}\n" if made.style == "id" else "Created {id}: {title}\n"
@@ -148,14 +140,14 @@ def _is_linked(asked: AllowedLine, task: str) -> bool:
     return any(word and task.endswith(word) for word in named)
 
 
-def _inlined(pieces: list[Part], files: SentFiles) -> list[str]:
+def _inlined(pieces: list[Part], request: AgentRequest) -> list[str]:
     """The line with the content of files in the place of their names."""
     line: list[str] = []
     for piece in pieces:
         if piece.flag in _TEXT_OF and piece.value is not None:
-            line.append(f"--{_TEXT_OF[piece.flag]}={files.text(piece.value)}")
+            line.append(f"--{_TEXT_OF[piece.flag]}={request.text(piece.value)}")
         elif piece.flag == "stdin" or (piece.flag == "description" and piece.value == "-"):
-            line.append(f"--description={files.text('-')}")
+            line.append(f"--description={request.text('-')}")
         else:
             line += piece.typed
     return line

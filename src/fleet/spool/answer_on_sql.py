@@ -11,17 +11,14 @@ from fleet.bd.command_line import answer as answer_line
 from fleet.bd.command_line import carry_out, read_line, show
 from fleet.bd.pflag import FlagError
 from fleet.errors import BadInput
-from fleet.home import task_json
-from fleet.home.trusted_commands import trust
 from fleet.queue.sql import dependencies
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker.related import edges_from, edges_to
-from fleet.runs import follow_ups
 from fleet.schemas import Dependency, Settings, Task
 from fleet.spool.agent_rights import AllowedLine
-from fleet.spool.asker import Asker, SentFiles
-from fleet.spool.follow_up_rules import FOLLOWS, check_count, check_made, inherited
-from fleet.spool.request_files import Answer
+from fleet.spool.asker import Asker
+from fleet.spool.drop_box import AgentRequest, Answer
+from fleet.spool.follow_up_rules import FOLLOWS, check_made
 
 
 class _Undone(Exception):
@@ -29,37 +26,34 @@ class _Undone(Exception):
 
 
 def answer_on_sql(
-    asked: AllowedLine, files: SentFiles, asker: Asker, queue: SqlQueue, *, held: bool = False
+    asked: AllowedLine, request: AgentRequest, asker: Asker, queue: SqlQueue, *, held: bool = False
 ) -> Answer:
     """Carry out one line that the table allows; `held`: new tasks wait for a person. Raises
-    FleetError and Wanted.
+    FleetError and FileMissing.
     """
     if asked.kind == "create" and not asked.line.switch("help"):
-        return _create(asked, files, asker, queue, held=held)
+        return _create(asked, request, asker, queue, held=held)
     if asked.kind == "link":
         _make_way(asked, queue)
     out, err = StringIO(), StringIO()
     code = answer_line(
         asked.args, queue, env=asker.env, out=out, err=err,
-        stdin=cast("StringIO", files), read_file=files.bytes,
+        stdin=cast("StringIO", request), read_file=request.content,
     )  # fmt: skip
     return Answer(code=code, out=out.getvalue(), err=err.getvalue())
 
 
 def _create(
-    asked: AllowedLine, files: SentFiles, asker: Asker, queue: SqlQueue, *, held: bool
+    asked: AllowedLine, request: AgentRequest, asker: Asker, queue: SqlQueue, *, held: bool
 ) -> Answer:
     """Make follow-ups: all that the line asks for under the rules, or none."""
-    parent = task_json.settings_of(asker.home, asker.task)
-    settings = inherited(parent, task=asker.task_id, depth_limit=asker.config.followup_depth)
-    # The parent runs, so these commands are trusted, also while the follow-up has no task.json yet.
-    trust(asker.home, [settings], queue.db.now())
+    settings = asker.follow_up_settings(queue.db.now())
     out, err = StringIO(), StringIO()
     args = (*asked.args, "--status=blocked") if held else asked.args
     try:
         call = read_line(
             args, queue, env=asker.env, settings=settings, out=out, err=err,
-            stdin=cast("StringIO", files), read_file=files.bytes,
+            stdin=cast("StringIO", request), read_file=request.content,
         )  # fmt: skip
     except FlagError as error:
         raise BadInput(str(error)) from None
@@ -71,7 +65,7 @@ def _create(
     except _Undone:
         pass
     else:
-        _record(asker, reply, settings)
+        asker.note_follow_ups(tuple(task.id for task in reply.created), settings)
     code = show(call, reply)
     return Answer(code=code, out=out.getvalue(), err=err.getvalue())
 
@@ -83,7 +77,7 @@ def _hold_to_rules(
         raise _Undone
     queue, task_id = call.queue, asker.task_id
     made = [queue.get(task.id) for task in reply.created]
-    check_count(len(follow_ups.of_run(asker.run)), len(made), asker.config.followup_limit)
+    asker.check_follow_ups(len(made))
     edges = _edges(queue, made)
     check_made(made, edges, settings, task=task_id, known=asker.follow_ups(), held=held)
     for task in made:
@@ -96,13 +90,6 @@ def _edges(queue: SqlQueue, tasks: list[Task]) -> list[Dependency]:
     ids = [task.id for task in tasks]
     found = (*edges_from(queue, ids).values(), *edges_to(queue, ids).values())
     return [edge for edges in found for edge in edges]
-
-
-def _record(asker: Asker, reply: Reply, settings: Settings) -> None:
-    ids = tuple(task.id for task in reply.created)
-    for task_id in ids:
-        task_json.write(asker.home, task_id, settings)
-    follow_ups.note(asker.run, ids)
 
 
 def _make_way(asked: AllowedLine, queue: SqlQueue) -> None:

@@ -4,7 +4,6 @@ Nothing here raises: what is wrong with a request is its answer.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Literal
 
 from msgspec import Struct, structs
@@ -21,11 +20,10 @@ from fleet.spool.agent_mcp.answer_tools import answer_tool
 from fleet.spool.agent_rights import AllowedLine, allowed
 from fleet.spool.answer_by_program import answer_fleet, answer_on_beads
 from fleet.spool.answer_on_sql import answer_on_sql
-from fleet.spool.asker import Asker, FileMissing, SentFiles, Served
+from fleet.spool.asker import Asker, Served
 from fleet.spool.claim_line import claim_of
-from fleet.spool.drop_box import DropBox
+from fleet.spool.drop_box import AgentRequest, Answer, DropBox, FileMissing, read_request
 from fleet.spool.post_messages import note_taken
-from fleet.spool.request_files import AgentRequest, Answer, read_request
 
 #: What carries out a line: nothing but this process, the tracker's connection, or a program.
 Means = Literal["none", "tracker", "program"]
@@ -82,13 +80,12 @@ def serve(
     """Carry out a request. A claim is on the disk when this returns."""
     if ruled.line is None:
         return Served(answer=ruled.answer or Answer())
-    files = SentFiles(ruled.request)
     try:
         if ruled.line.program == "mcp":
-            return answer_tool(ruled.line, files, asker, partial(_create, asker, tracker))
+            return answer_tool(ruled.line, ruled.request, asker, tracker)
         if ruled.line.kind == "claim":
-            return _record_claim(ruled.line, files, asker)
-        return Served(answer=_carry_out(ruled, ruled.line, files, asker, tracker))
+            return _record_claim(ruled.line, ruled.request, asker)
+        return Served(answer=_carry_out(ruled, ruled.line, asker, tracker))
     except FileMissing as wanted:
         return Served(answer=Answer(wanted=wanted.name))
     except FleetError as error:
@@ -100,7 +97,6 @@ def serve(
 def _carry_out(
     ruled: RuledRequest,
     line: AllowedLine,
-    files: SentFiles,
     asker: Asker,
     tracker: Callable[[], SqlQueue] | None,
 ) -> Answer:
@@ -111,29 +107,17 @@ def _carry_out(
         return Answer(code=code, out=f"{text}\n")
     if ruled.means == "tracker":
         assert tracker is not None
-        return answer_on_sql(line, files, asker, tracker())
-    return (
-        answer_fleet(line, asker)
-        if line.program == "fleet"
-        else answer_on_beads(line, files, asker)
-    )
+        return answer_on_sql(line, ruled.request, asker, tracker())
+    if line.program == "fleet":
+        return answer_fleet(line, asker)
+    return answer_on_beads(line, ruled.request, asker)
 
 
-def _create(
-    asker: Asker, tracker: Callable[[], SqlQueue] | None, line: AllowedLine, held: bool
-) -> Answer:
-    """`bd create` of a proposal, which names no files."""
-    files = SentFiles(AgentRequest(program="bd", args=()))
-    if tracker is None:
-        return answer_on_beads(line, files, asker, held=held)
-    return answer_on_sql(line, files, asker, tracker(), held=held)
-
-
-def _record_claim(line: AllowedLine, files: SentFiles, asker: Asker) -> Served:
-    spoken = claim_of(line, asker.task_id, files.text)
-    said = structs.replace(spoken.said, by=asker.mark)
+def _record_claim(line: AllowedLine, request: AgentRequest, asker: Asker) -> Served:
+    spoken, text = claim_of(line, asker.task_id, request.text)
+    said = structs.replace(spoken, by=asker.mark)
     agent_claim.record(asker.run.path, said)
-    return Served(answer=Answer(out=spoken.printed), said=said)
+    return Served(answer=Answer(out=text), said=said)
 
 
 def error_answer(error: FleetError) -> Answer:

@@ -6,13 +6,15 @@ from datetime import datetime
 from msgspec import Struct, field
 
 from fleet.config import Config
-from fleet.home import Home
+from fleet.home import Home, task_json
 from fleet.home.looked_at import is_looked_at
+from fleet.home.trusted_commands import trust
 from fleet.runs import follow_ups
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import Run
-from fleet.schemas import Task
-from fleet.spool.request_files import AgentRequest, Answer
+from fleet.schemas import Settings, Task
+from fleet.spool.drop_box import Answer
+from fleet.spool.follow_up_rules import check_count, inherited
 
 
 class Asker(Struct, frozen=True, kw_only=True):
@@ -52,6 +54,25 @@ class Asker(Struct, frozen=True, kw_only=True):
         """The follow-ups that the task's runs made so far."""
         return follow_ups.of_task(self.run.task_dir)
 
+    def follow_up_settings(self, now: datetime) -> Settings:
+        """The settings of the task's follow-ups, trusted: the task runs, so its commands are, also
+        while a follow-up has no task.json yet. Raises Refused.
+        """
+        parent = task_json.settings_of(self.home, self.task)
+        settings = inherited(parent, task=self.task_id, depth_limit=self.config.followup_depth)
+        trust(self.home, [settings], now)
+        return settings
+
+    def check_follow_ups(self, wanted: int) -> None:
+        """Refuse more follow-ups than a run may make."""
+        check_count(len(follow_ups.of_run(self.run)), wanted, self.config.followup_limit)
+
+    def note_follow_ups(self, ids: tuple[str, ...], settings: Settings) -> None:
+        """Record the follow-ups that the run has made."""
+        for task_id in ids:
+            task_json.write(self.home, task_id, settings)
+        follow_ups.note(self.run, ids)
+
 
 class Served(Struct, frozen=True, kw_only=True):
     """What a request came to."""
@@ -62,34 +83,3 @@ class Served(Struct, frozen=True, kw_only=True):
     #: The name of fleet's own event for this act, and what the event says; empty: no event.
     event: str = ""
     facts: Mapping[str, object] = field(default_factory=dict[str, object])
-
-
-class FileMissing(Exception):
-    """A file that the line names did not come with the request."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
-
-
-class SentFiles:
-    """The files that came with a request, in the place of those on the disk: what the supervisor
-    may read is not what the agent may read.
-    """
-
-    def __init__(self, request: AgentRequest) -> None:
-        self._files = request.files
-
-    def bytes(self, name: str) -> bytes:
-        """Raises FileMissing."""
-        if name not in self._files:
-            raise FileMissing(name)
-        return self._files[name]
-
-    def text(self, name: str) -> str:
-        return self.bytes(name).decode(errors="replace")
-
-    def read(self, size: int = -1) -> str:
-        """Standard input, for the tracker's commands."""
-        del size
-        return self.bytes("-").decode()

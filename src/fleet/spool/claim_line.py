@@ -7,7 +7,6 @@ answer. Pure.
 from collections.abc import Callable
 
 import msgspec
-from msgspec import Struct
 
 from fleet.bd.pflag import Parsed
 from fleet.errors import BadInput, Refused
@@ -18,15 +17,12 @@ _STATUS_OF = {"close": "closed", "done": "closed", "reopen": "open"}
 _REASONS = ("reason", "resolution", "message", "comment")
 
 
-class SpokenClaim(Struct, frozen=True, kw_only=True):
-    """An agent's word about a task: what to record, and what to print."""
-
-    said: AgentClaim
-    printed: str
-
-
-def claim_of(asked: AllowedLine, task: str, read_file: Callable[[str], str]) -> SpokenClaim:
-    """The claim on a line of the kind `claim`. Raises Refused for a status that is no claim."""
+def claim_of(
+    asked: AllowedLine, task: str, read_file: Callable[[str], str]
+) -> tuple[AgentClaim, str]:
+    """The claim on a line of the kind `claim`, and what to print. Raises Refused for a status that
+    is no claim.
+    """
     line = asked.line
     status = _STATUS_OF.get(asked.name, line.text("status") or "in_progress")
     notes = line.text("notes") or line.text("append-notes")
@@ -54,7 +50,7 @@ def claim_of(asked: AllowedLine, task: str, read_file: Callable[[str], str]) -> 
     if line.switch("json"):
         shape = [{"id": task, "status": status, "note": text}]
         text = msgspec.json.format(msgspec.json.encode(shape), indent=2).decode()
-    return SpokenClaim(said=said, printed=f"{text}\n")
+    return said, f"{text}\n"
 
 
 def _reason(line: Parsed, notes: str, read_file: Callable[[str], str]) -> str:

@@ -2,7 +2,7 @@
 
 A program of its own, `python -I -S client.py bd …`: it imports nothing of fleet's and needs neither
 home nor queue nor network, so that it starts at once and works inside of any sandbox.
-`request_files.py` has the other side of both files.
+`drop_box.py` has the other side of both files.
 """
 
 import os
@@ -21,7 +21,7 @@ LARGEST = 900_000
 _MOST_FILES = 8
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.003, 0.1
 
-_REQUEST, _ANSWER = b"fleet-request-1", b"fleet-answer-1"
+REQUEST_HEAD, ANSWER_HEAD = b"fleet-request-1", b"fleet-answer-1"
 
 
 class Unanswered(Exception):
@@ -57,7 +57,7 @@ def ask(box: str, words: "list[str]") -> int:
 
 def packed(words: "list[str]", files: "dict[bytes, bytes]") -> bytes:
     """Names and texts with a zero byte behind each, which neither can contain; files by length."""
-    parts = [_REQUEST, b"%d" % len(words), *map(os.fsencode, words), b"%d" % len(files)]
+    parts = [REQUEST_HEAD, b"%d" % len(words), *map(os.fsencode, words), b"%d" % len(files)]
     data = b"\0".join(parts) + b"\0"
     for name, content in files.items():
         data += b"%s\0%d\0%s" % (name, len(content), content)
@@ -88,7 +88,7 @@ def answered(place: str) -> "tuple[int, bytes, bytes, bytes] | None":
         return None
     remove(f"{place}.answer")
     head, code, wanted, length, rest = data.split(b"\0", 4)
-    if head != _ANSWER:
+    if head != ANSWER_HEAD:
         raise Unanswered
     size = int(length)
     return int(code), wanted, rest[:size], rest[size:]

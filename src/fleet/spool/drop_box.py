@@ -3,26 +3,80 @@
 The directory is opened once and never by a link; all that follows is done at that descriptor. A
 request is read as a plain file of bounded size; an answer is a new file that is renamed to its
 name. So nothing that an agent puts there makes fleet read, write or wait elsewhere.
+
+What stands in a request and in an answer: words, files, an exit code, two texts. Zero bytes part
+the fields, since no word can contain one; contents are taken by their length. `client.py` has the
+other side.
 """
 
 import os
 import re
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from fleet.errors import InvalidTask
+from msgspec import Struct, field
+
+from fleet.errors import BadInput, InvalidTask
 from fleet.runs.run_directory import Run
 from fleet.spool.agent_mcp.tool_server import ANSWER
-from fleet.spool.request_files import LARGEST, Answer, written
+from fleet.spool.client import ANSWER_HEAD, REQUEST_HEAD
 
+#: Bytes of a request, with all files that belong to it.
+LARGEST = 1 << 20
+#: Words on one command line.
+_MOST_WORDS = 1000
 #: Names that one look at a box takes in; what is beyond is a flood, and waits.
 _MOST_NAMES = 256
 _NAME = re.compile(r"([A-Za-z0-9_-]{1,64})\.(request|taken)")
 #: The directory of the box that people's messages lie in.
 MESSAGES = "messages"
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class FileMissing(Exception):
+    """A file that the line names did not come with the request."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+class AgentRequest(Struct, frozen=True, kw_only=True):
+    """One command line of an agent."""
+
+    #: `bd` or `fleet`.
+    program: str
+    args: tuple[str, ...]
+    #: The content of files that stand on the line, by the name there; `-` is standard input.
+    files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+
+    def content(self, name: str) -> bytes:
+        """A file on the line, as it came with the request: what the supervisor may read is not what
+        the agent may read. Raises FileMissing.
+        """
+        if name not in self.files:
+            raise FileMissing(name)
+        return self.files[name]
+
+    def text(self, name: str) -> str:
+        return self.content(name).decode(errors="replace")
+
+    def read(self, size: int = -1) -> str:
+        """Standard input, for the tracker's commands."""
+        del size
+        return self.content("-").decode()
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What a command line came to."""
+
+    code: int = 0
+    out: str = ""
+    err: str = ""
+    #: The name of a file that the line needs. The client asks again with the content.
+    wanted: str = ""
 
 
 class DropBox:
@@ -148,3 +202,37 @@ def remove_at(directory: int, name: str) -> None:
             os.rmdir(name, dir_fd=directory)
     except OSError:
         pass
+
+
+def read_request(data: bytes) -> AgentRequest:
+    """The request in a file of the box. Raises BadInput for anything else."""
+    try:
+        head, count, rest = data.split(b"\0", 2)
+        number = int(count)
+        if head != REQUEST_HEAD or not 0 < number <= _MOST_WORDS:
+            raise BadInput("it is not a request of fleet's own bd")
+        *words, files, rest = rest.split(b"\0", number + 1)
+        if len(words) != number:
+            raise BadInput("it ends within its words")
+        program, *args = (word.decode() for word in words)
+        return AgentRequest(program=program, args=tuple(args), files=_files(int(files), rest))
+    except UnicodeDecodeError:
+        raise BadInput("an argument is not valid UTF-8") from None
+    except ValueError:
+        raise BadInput("it is not a request of fleet's own bd") from None
+
+
+def _files(count: int, rest: bytes) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for _ in range(min(count, _MOST_WORDS)):
+        name, length, rest = rest.split(b"\0", 2)
+        found[name.decode()] = rest[: int(length)]
+        rest = rest[int(length) :]
+    return found
+
+
+def written(answer: Answer) -> bytes:
+    """The answer in the client's format."""
+    out, err = answer.out.encode(errors="replace"), answer.err.encode(errors="replace")
+    fields = (ANSWER_HEAD, b"%d" % answer.code, answer.wanted.encode(), b"%d" % len(out))
+    return b"\0".join(fields) + b"\0" + out + err

@@ -11,6 +11,8 @@ from fleet.schemas import Dependency, Settings, Task
 
 #: The dependency that leads from a follow-up to the task that it follows.
 FOLLOWS = "discovered-from"
+#: Proposals that one run may make, and those below one task of a person's; how many in a row.
+PROPOSED_A_RUN, PROPOSED_A_TREE, PROPOSED_DEPTH = 5, 20, 2
 
 
 def inherited(parent: Settings, *, task: str, depth_limit: int) -> Settings:
@@ -35,6 +37,20 @@ def check_count(made: int, wanted: int, limit: int) -> None:
             f"a run may make {limit} follow-ups (followup_limit); this one has made {made}",
             hint="Put what is left to do into one of them, or into a comment: bd comment",
         )
+
+
+def check_proposals(in_run: int, in_tree: int, depth: int) -> None:
+    """Refuse a proposal beyond what a run, a tree of tasks or a row of them may have."""
+    way = "Put what is left to do into the reason that you close this task with."
+    if depth >= PROPOSED_DEPTH:
+        raise Refused(
+            f"this task was itself proposed, and {PROPOSED_DEPTH} in a row is as far as it goes",
+            hint=way,
+        )
+    if in_run >= PROPOSED_A_RUN:
+        raise Refused(f"a run may propose {PROPOSED_A_RUN} tasks", hint=way)
+    if in_tree >= PROPOSED_A_TREE:
+        raise Refused(f"{PROPOSED_A_TREE} tasks came of one task by now", hint=way)
 
 
 def check_made(

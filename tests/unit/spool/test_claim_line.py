@@ -36,17 +36,17 @@ def said(line, **files):
 )
 def test_a_word_about_the_own_task_is_a_claim(line, claim):
     """The last word counts, and a claim can be taken back."""
-    assert said(line).said == claim
+    assert said(line)[0] == claim
 
 
 def test_a_reason_may_come_from_a_file():
     """It is the agent's file, and not one of fleet's."""
-    assert said("close own --reason-file why", why="all of it").said.done == "all of it"
+    assert said("close own --reason-file why", why="all of it")[0].done == "all of it"
 
 
 def test_json_is_answered_with_json():
     """An array, as bd prints it."""
-    (shape,) = json.loads(said("close fleet-own --json").printed)
+    (shape,) = json.loads(said("close fleet-own --json")[1])
     assert (shape["id"], shape["status"]) == ("fleet-own", "closed")
 
 

@@ -6,8 +6,7 @@ import socket
 import pytest
 
 from fleet.errors import InvalidTask
-from fleet.spool.drop_box import DropBox
-from fleet.spool.request_files import LARGEST, Answer
+from fleet.spool.drop_box import LARGEST, Answer, DropBox
 from tests.unit.spool.conftest import request
 
 

@@ -5,56 +5,110 @@ In a thread of the supervisor's. A question is on the disk when its call is answ
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import structs
+from msgspec import Meta, Struct, structs
 
-from fleet.errors import NotFound
+from fleet.errors import BadInput, NotFound
 from fleet.files.file_lock import exclusive
 from fleet.home import task_json
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.runs import agent_claim, follow_ups
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.follow_ups import PROPOSED
 from fleet.runs.questions import asked_json, questions_file
-from fleet.spool.agent_mcp.tool_arguments import (
-    ProposeArguments,
-    ReportArguments,
-    check_proposals,
-    read_ask,
-    read_park,
-    read_proposal,
-    read_report,
-)
 from fleet.spool.agent_mcp.tool_server import PARKED
 from fleet.spool.agent_rights import AllowedLine, allowed
-from fleet.spool.asker import Asker, SentFiles, Served
-from fleet.spool.request_files import Answer
+from fleet.spool.answer_by_program import answer_on_beads
+from fleet.spool.answer_on_sql import answer_on_sql
+from fleet.spool.asker import Asker, Served
+from fleet.spool.drop_box import AgentRequest, Answer
+from fleet.spool.follow_up_rules import check_proposals
 
 _LOCK = "proposals.lock"
+#: Characters of a question and of a report.
+QUESTION, _REPORT = 4000, 300
+#: A title or an option: not blank, and short enough for a list.
+_ShortText = Annotated[str, Meta(pattern=r"\S", max_length=200)]
+
+T = TypeVar("T")
 
 
-#: Carries out `bd create` for the agent; what it makes is held for a person, or is not.
-Create = Callable[[AllowedLine, bool], Answer]
+class AskArguments(Struct, frozen=True):
+    """Of `ask_human`."""
+
+    question: Annotated[str, Meta(pattern=r"\S", max_length=QUESTION)]
+    options: Annotated[tuple[_ShortText, ...], Meta(max_length=8)] = ()
+    default: Annotated[str, Meta(max_length=200)] = ""
+    #: What the server calls the question, for the answer that may come before fleet's own.
+    id: Annotated[str, Meta(pattern="^[0-9a-f]{16}$")] = ""
 
 
-def answer_tool(line: AllowedLine, files: SentFiles, asker: Asker, create: Create) -> Served:
-    """Carry out one call of a tool. Raises FleetError, Wanted and OSError."""
-    data = files.bytes("-")
+class ParkArguments(Struct, frozen=True):
+    """Of `park_question`."""
+
+    id: str
+
+
+class ReportArguments(Struct, frozen=True):
+    """Of `report_progress`."""
+
+    text: Annotated[str, Meta(pattern=r"\S")]
+    done: int | None = None
+    of: int | None = None
+
+    @property
+    def line(self) -> str:
+        """The report in one line."""
+        text = " ".join(self.text.split())[:_REPORT]
+        if self.done is None:
+            return text
+        return f"{text} ({self.done}{'' if self.of is None else f' of {self.of}'})"
+
+
+class ProposeArguments(Struct, frozen=True):
+    """Of `propose_task`."""
+
+    title: _ShortText
+    description: Annotated[str, Meta(pattern=r"\S", max_length=20_000)]
+    after_this: bool = False
+
+
+def answer_tool(
+    line: AllowedLine, request: AgentRequest, asker: Asker, tracker: Callable[[], SqlQueue] | None
+) -> Served:
+    """Carry out one call of a tool; no `tracker`: the queue is beads. Raises FleetError,
+    FileMissing and OSError.
+    """
+    data = request.content("-")
     match line.name:
         case "ask_human":
-            return _ask(data, asker)
+            return _ask(_read(data, AskArguments), asker)
         case "park_question":
-            return _park(data, asker)
+            return _park(_read(data, ParkArguments), asker)
         case "report_progress":
-            return _report(read_report(data))
+            report = _read(data, ReportArguments)
+            facts = {"text": report.line}
+            return Served(answer=Answer(out="Noted."), event="fleet_progress", facts=facts)
         case "propose_task":
-            return _propose(data, asker, create)
+            given = _read(data, ProposeArguments)
+            with exclusive(asker.run.path / _LOCK):  # an agent may propose several at once
+                return _propose(given, asker, tracker)
         case name:
             raise NotFound(f"there is no tool {name}")
 
 
-def _ask(data: bytes, asker: Asker) -> Served:
-    given = read_ask(data)
+def _read(data: bytes, kind: type[T]) -> T:
+    """The arguments of a call; a null was left out, as models do. Raises BadInput."""
+    try:
+        given = msgspec.json.decode(data, type=dict[str, Any])
+        return msgspec.convert({k: v for k, v in given.items() if v is not None}, kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"the arguments cannot be used: {error}") from None
+
+
+def _ask(given: AskArguments, asker: Asker) -> Served:
     task_dir, run = asker.run.task_dir, asker.run.number
     asked, is_new = asked_json.ask(
         task_dir, given.question.strip(), run=run, at=_now(),
@@ -73,9 +127,9 @@ def _ask(data: bytes, asker: Asker) -> Served:
     return Served(answer=answer, event="fleet_asked", facts=facts)
 
 
-def _park(data: bytes, asker: Asker) -> Served:
+def _park(given: ParkArguments, asker: Asker) -> Served:
     """Park a question, unless the answer came first."""
-    asked = asked_json.park(asker.run.task_dir, read_park(data).id, at=_now())
+    asked = asked_json.park(asker.run.task_dir, given.id, at=_now())
     if asked.answer is not None:
         return Served(answer=Answer(out=asked.answer))
     said = AgentClaim(
@@ -87,19 +141,11 @@ def _park(data: bytes, asker: Asker) -> Served:
     )
 
 
-def _report(report: ReportArguments) -> Served:
-    return Served(answer=Answer(out="Noted."), event="fleet_progress", facts={"text": report.line})
-
-
-def _propose(data: bytes, asker: Asker, create: Create) -> Served:
+def _propose(
+    given: ProposeArguments, asker: Asker, tracker: Callable[[], SqlQueue] | None
+) -> Served:
     """Make a follow-up that waits for a person's word, unless `followups` is auto."""
-    given = read_proposal(data)
     title = " ".join(given.title.split())
-    with exclusive(asker.run.path / _LOCK):  # an agent may propose several at once
-        return _proposed(given, title, asker, create)
-
-
-def _proposed(given: ProposeArguments, title: str, asker: Asker, create: Create) -> Served:
     settings = task_json.settings_of(asker.home, asker.task)
     tree = follow_ups.below(asker.home, settings.root or asker.task_id)
     if known := tree.titled(title):
@@ -112,7 +158,12 @@ def _proposed(given: ProposeArguments, title: str, asker: Asker, create: Create)
     if held:
         note = f"{PROPOSED} by the {asker.name}; fleet answer ID accept, or refuse"
         line = structs.replace(line, args=(*line.args, f"--notes={note}"))
-    answer = create(line, held)
+    request = AgentRequest(program="bd", args=())  # its line names no files
+    answer = (
+        answer_on_beads(line, request, asker, held=held)
+        if tracker is None
+        else answer_on_sql(line, request, asker, tracker(), held=held)
+    )
     if answer.code != 0:
         return Served(answer=answer)
     new = answer.out.strip()

@@ -21,9 +21,8 @@ from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import Run
 from fleet.spool.answer_request import RuledRequest, error_answer, rule, serve
 from fleet.spool.asker import Asker, Served
-from fleet.spool.drop_box import MESSAGES, DropBox
+from fleet.spool.drop_box import MESSAGES, Answer, DropBox
 from fleet.spool.post_messages import note_taken, post_messages
-from fleet.spool.request_files import Answer
 from fleet.supervisor.assignments import ActiveRun
 from fleet.supervisor.state import SupervisorState
 from fleet.supervisor.worker_pool import WorkerPool

@@ -12,8 +12,9 @@ from fleet.home import task_json
 from fleet.queue.protocol import Filter
 from fleet.runs import agent_claim
 from fleet.runs.questions import asked_json, questions_file
-from fleet.spool.agent_mcp.tool_arguments import PROPOSED_A_RUN, QUESTION, check_proposals
+from fleet.spool.agent_mcp.answer_tools import QUESTION
 from fleet.spool.answer_request import rule, serve
+from fleet.spool.follow_up_rules import PROPOSED_A_RUN, check_proposals
 from tests.builders import look_on
 from tests.unit.spool.conftest import request
 

@@ -9,8 +9,7 @@ import pytest
 
 from fleet.errors import BadInput
 from fleet.spool import client
-from fleet.spool.drop_box import DropBox
-from fleet.spool.request_files import Answer, read_request
+from fleet.spool.drop_box import Answer, DropBox, read_request
 from tests.unit.spool.conftest import request
 
 PATIENCE = 30
