@@ -54,7 +54,7 @@ VERBS: Mapping[str, str] = {
     "ready": "ready:READY",
     "recall": "comment:RECALL",
     "remember": "comment:REMEMBER",
-    "reopen": "close:REOPEN",
+    "reopen": "edits:REOPEN",
     "search": "list_:SEARCH",
     "show": "show:SHOW",
     "stats": "list_:STATS",

@@ -1,17 +1,15 @@
-"""`bd close`, `bd reopen` and `bd delete`."""
+"""`bd close` and `bd delete`."""
 
 from collections.abc import Sequence
 from typing import Any
-
-from msgspec import UNSET
 
 from fleet.bd.arguments import values
 from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output.json_shapes import Shape, issue
 from fleet.bd.pflag import Flag
-from fleet.errors import BadInput, FleetError, NotFound, Refused
+from fleet.bd.verbs.edits import each
+from fleet.errors import BadInput, NotFound
 from fleet.queue.sql import edit_task
-from fleet.queue.sql.actor_claims import claim_next
 from fleet.queue.sql.tracker import delete_tasks
 from fleet.queue.sql.tracker.delete_tasks import Removal
 from fleet.queue.sql.tracker.related import freed_by
@@ -28,13 +26,11 @@ def _close(call: Call) -> Reply:
     if len(reasons) not in (1, len(words)):
         raise BadInput(f"{len(reasons)} reasons for {len(words)} issues: give one, or one for each")
     ids = [call.resolve(word) for word in words]
-    closed: list[Task] = []
-    for number, task_id in enumerate(ids):
-        reason = reasons[number if len(reasons) > 1 else 0] or "Closed"
-        try:
-            closed.append(_closed(call, task_id, reason))
-        except Refused as refused:
-            call.warn(refused.message)
+    given = reasons if len(reasons) > 1 else [*reasons] * len(ids)
+    pairs = zip(ids, given, strict=True)
+    closed, refused = each(pairs, lambda pair: _closed(call, pair[0], pair[1] or "Closed"))
+    for _, error in refused:
+        call.warn(error.message)
     if not closed:
         return Reply(code=1)
     return _reply(call, closed)
@@ -74,34 +70,11 @@ def _reply(call: Call, closed: Sequence[Task]) -> Reply:
         more |= {"unblocked": [issue(task) for task in freed]} if freed else {}
     if call.line.switch("claim-next"):
         ready = Search(where=(*READY_WORK, WORK_TYPES), order="fifo")
-        task = claim_next(call.queue, ready, actor=call.actor)
+        task = edit_task.claim_next(call.queue, ready, actor=call.actor)
         texts.append(f"Claimed {task.id}: {task.title}" if task else "No ready issue to claim")
         more |= {"claimed": issue(task)} if task else {}
     rows = [issue(task) for task in closed]
     return call.confirmed("\n".join(texts), {"closed": rows, **more} if more else rows)
-
-
-def _reopen(call: Call) -> Reply:
-    opened: list[Task] = []
-    failed = False
-    for word in values.ids(call):
-        try:
-            task_id = call.resolve(word)
-        except FleetError as error:
-            call.warn(f"{word}: {error.message}")
-            failed = True
-            continue
-        reason = call.line.text("reason")
-        edit = edit_task.reopen(call.queue, task_id, reason=reason, actor=call.actor)
-        if edit.before.status == "closed":
-            opened.append(edit.after)
-        else:
-            call.warn(f"{task_id} is not closed: it is {edit.before.status}")
-    return call.confirmed(
-        "\n".join(f"Reopened {task.id}: {task.title}" for task in opened),
-        [issue(task) for task in opened] if opened else UNSET,
-        code=int(failed),
-    )
 
 
 def _delete(call: Call) -> Reply:
@@ -187,13 +160,6 @@ CLOSE = Verb(
         Flag("claim-next", "switch", help="Claim the next ready issue after closing"),
         Flag("session", help="Agent session id to record"),
     ),
-)
-REOPEN = Verb(
-    run=_reopen,
-    usage="bd reopen [id...] [flags]",
-    about="Reopen one or more closed issues",
-    flags=(Flag("reason", short="r", help="Reason for reopening, kept as a comment"),),
-    writes=True,
 )
 DELETE = Verb(
     run=_delete,

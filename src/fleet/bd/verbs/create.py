@@ -72,7 +72,7 @@ def _create_one(call: Call) -> Reply:
 def in_status(call: Call, task: Task, status: Status | None) -> Task:
     if status is None:
         return task
-    return edit(call.queue, task.id, Change(status=status, force=True), actor=call.actor).after
+    return edit(call.queue, task.id, Change(status=status, force=True), actor=call.actor)
 
 
 def end_of_dry_run(call: Call) -> None:

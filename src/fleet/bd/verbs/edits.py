@@ -1,8 +1,9 @@
 """Commands that are one edit of tasks with a sentence of their own: assign, priority, note, defer,
-undefer, unclaim, label add, label remove. `label list` is their reading neighbour.
+undefer, reopen, unclaim, label add, label remove. `label list` is their reading neighbour.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from msgspec import UNSET
 
@@ -10,11 +11,25 @@ from fleet.bd.arguments import values
 from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output.json_shapes import issue
 from fleet.bd.pflag import Flag
-from fleet.errors import BadInput, FleetError, Refused
-from fleet.queue.sql.actor_claims import same_actor
-from fleet.queue.sql.edit_task import Change, Stale, edit
-from fleet.queue.sql.task_row import take
+from fleet.errors import BadInput, FleetError, NotFound, Refused
+from fleet.queue.sql.edit_task import Change, Stale, edit, same_actor, take
 from fleet.schemas import Task
+
+T = TypeVar("T")
+
+
+def each(
+    items: Iterable[T], act: Callable[[T], Task]
+) -> tuple[list[Task], list[tuple[T, FleetError]]]:
+    """The tasks that `act` changed, and what was refused: one refusal keeps no other back."""
+    tasks: list[Task] = []
+    refused: list[tuple[T, FleetError]] = []
+    for item in items:
+        try:
+            tasks.append(act(item))
+        except (Refused, NotFound, BadInput) as error:
+            refused.append((item, error))
+    return tasks, refused
 
 
 def _edited(
@@ -27,7 +42,7 @@ def _edited(
             task_id = call.resolve(word)
             if check is not None:
                 check(take(call.queue, task_id))
-            tasks.append(edit(call.queue, task_id, change, actor=call.actor).after)
+            tasks.append(edit(call.queue, task_id, change, actor=call.actor))
     return tasks
 
 
@@ -74,7 +89,13 @@ def _defer(call: Call) -> Reply:
 def _undefer(call: Call) -> Reply:
     ids = [call.resolve(word) for word in values.ids(call)]
     change = Change(status="open", defer_until=None, if_status="deferred")
-    return _each(call, ids, change, "Open again")
+    return _separately(call, ids, change, "Open again")
+
+
+def _reopen(call: Call) -> Reply:
+    reason = call.line.text("reason")
+    change = Change(status="open", defer_until=None, comment=reason, if_status="closed")
+    return _separately(call, values.ids(call), change, "Reopened")
 
 
 def _unclaim(call: Call) -> Reply:
@@ -99,29 +120,25 @@ def _unclaim(call: Call) -> Reply:
         force=free,
         if_assignee=line.text("if-assignee") if line.has("if-assignee") else None,
     )
-    return _each(call, values.ids(call), change, "Unclaimed", check)
+    return _separately(call, values.ids(call), change, "Unclaimed", check)
 
 
-def _each(
+def _separately(
     call: Call,
     words: Sequence[str],
     change: Change,
     done: str,
     check: Callable[[Task], None] | None = None,
 ) -> Reply:
-    """Change each task separately; what fails is told on standard error, and is a failure of the
+    """Change each task by itself; what fails is told on standard error, and is a failure of the
     command unless the task only was in another status already.
     """
-    tasks: list[Task] = []
-    failed = False
-    for word in words:
-        try:
-            tasks += _edited(call, [word], change, check)
-        except FleetError as error:
-            call.warn(f"{word}: {error.message}")
-            failed = failed or not (isinstance(error, Stale) and call.name == "undefer")
+    tasks, refused = each(words, lambda word: _edited(call, [word], change, check)[0])
+    for word, error in refused:
+        call.warn(f"{word}: {error.message}")
+    failed = [error for _, error in refused if not (change.if_status and isinstance(error, Stale))]
     value = [issue(task) for task in tasks] if tasks else UNSET
-    return call.confirmed(_sentences(done, tasks), value, code=int(failed))
+    return call.confirmed(_sentences(done, tasks), value, code=int(bool(failed)))
 
 
 def _relabel(call: Call) -> Reply:
@@ -182,6 +199,13 @@ UNDEFER = Verb(
     run=_undefer,
     usage="bd undefer [id...]",
     about="Undefer one or more issues (restore to open)",
+    writes=True,
+)
+REOPEN = Verb(
+    run=_reopen,
+    usage="bd reopen [id...] [flags]",
+    about="Reopen one or more closed issues",
+    flags=(Flag("reason", short="r", help="Reason for reopening, kept as a comment"),),
     writes=True,
 )
 UNCLAIM = Verb(

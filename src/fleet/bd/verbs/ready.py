@@ -9,7 +9,7 @@ from fleet.bd.output.json_shapes import brief, waiting
 from fleet.bd.pflag import Flag
 from fleet.bd.verbs.list_ import counted
 from fleet.errors import BadInput
-from fleet.queue.sql.actor_claims import claim_next, wake
+from fleet.queue.sql.edit_task import claim_next, wake
 from fleet.queue.sql.tracker.related import blocked
 from fleet.queue.sql.tracker.search import (
     READY_WORK,

@@ -1,5 +1,6 @@
 """`bd update`: change tasks, each separately; each failure is told separately, too."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -9,8 +10,9 @@ from fleet.bd.arguments import values
 from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output.json_shapes import Shape, issue
 from fleet.bd.pflag import Flag
-from fleet.errors import BadInput, NotFound, Refused
-from fleet.queue.sql.edit_task import Change, Edit, Stale, edit
+from fleet.bd.verbs.edits import each
+from fleet.errors import BadInput, FleetError
+from fleet.queue.sql.edit_task import Change, Stale, edit
 
 #: The exit code when only guards failed: another write was first, trying again is no use.
 GUARD_FAILED = 13
@@ -27,32 +29,33 @@ def _update(call: Call) -> Reply:
     if _changes_nothing(call, change):
         return Reply(text="No updates specified")
     values.warn_of_spaces(call, (*change.add_labels, *(change.set_labels or ())))
-    updated: list[Edit] = []
-    failed: list[Shape] = []
-    for word in call.words:
-        try:
-            updated.append(edit(call.queue, call.resolve(word), change, actor=call.actor))
-        except (Refused, NotFound, BadInput) as error:
-            shape: Shape = {"id": word, "error": error.message}
-            failed.append({**shape, "guard_mismatch": True} if isinstance(error, Stale) else shape)
+    updated, failed = each(
+        call.words,
+        lambda word: edit(call.queue, call.resolve(word), change, actor=call.actor),
+    )
     if failed:
         _tell_failures(call, failed)
-    stale = failed and all("guard_mismatch" in shape for shape in failed)
+    stale = failed and all(isinstance(error, Stale) for _, error in failed)
     return call.confirmed(
-        "\n".join(f"Updated {done.after.id}: {done.after.title}" for done in updated),
-        [issue(done.after) for done in updated] if updated else UNSET,
+        "\n".join(f"Updated {task.id}: {task.title}" for task in updated),
+        [issue(task) for task in updated] if updated else UNSET,
         code=GUARD_FAILED if stale else int(bool(failed)),
     )
 
 
-def _tell_failures(call: Call, failed: list[Shape]) -> None:
+def _tell_failures(call: Call, failed: Sequence[tuple[str, FleetError]]) -> None:
     """One line each on standard error; under --json one object for machines, as the last line."""
     if not call.json:
-        for shape in failed:
-            call.warn(f"Error updating {shape['id']}: {shape['error']}")
+        for word, error in failed:
+            call.warn(f"Error updating {word}: {error.message}")
         return
     count = f"{len(failed)} of {len(call.words)} issues failed to update"
-    body: Shape = {"error": count, "failed": failed}
+    shapes: list[Shape] = [
+        {"id": word, "error": error.message}
+        | ({"guard_mismatch": True} if isinstance(error, Stale) else {})
+        for word, error in failed
+    ]
+    body: Shape = {"error": count, "failed": shapes}
     wrapped = {"data": body} if call.envelope else body
     call.warn(msgspec.json.encode({**wrapped, "schema_version": 1}).decode())
 

@@ -1,22 +1,29 @@
-"""Changes to tasks from outside the supervisor: edit, claim, close, reopen. One transaction each.
+"""Changes to tasks from outside the supervisor: edit, claim, close, wake. One transaction each.
 
 A task that a supervisor runs carries its lease. A change of the task's status or holder from
 outside takes the lease away, and the supervisor's own later settle is then refused.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
-from fleet.errors import BadInput, Refused
-from fleet.queue.sql.actor_claims import claimed, same_actor
+from fleet.errors import BadInput, NotFound, Refused
+from fleet.queue.sql.row_mapping import task_of, to_columns, to_micros
 from fleet.queue.sql.sql_queue import TITLE_LIMIT, SqlQueue
-from fleet.queue.sql.task_row import in_status, save, take
 from fleet.queue.sql.tracker import comments
 from fleet.queue.sql.tracker.related import blockers_of, open_children
 from fleet.schemas import Status, Task
+
+if TYPE_CHECKING:
+    from fleet.queue.sql.tracker.search import Search
+
+#: How many ready tasks `claim_next` looks at before it says that there is none: others may be
+#: claiming the first ones right now.
+_CANDIDATES = 50
 
 
 class Stale(Refused):
@@ -50,15 +57,41 @@ class Change(Struct, frozen=True, kw_only=True):
     if_fence: int | None = None
 
 
-class Edit(Struct, frozen=True):
-    """A task before and after a change."""
+def take(queue: SqlQueue, task_id: str) -> Task:
+    """One task, held against other writers until the caller's transaction ends."""
+    rows = queue.db.rows(queue.more("edit_task.sql")["take"], {"id": task_id})
+    if not rows:
+        raise NotFound(f'no issue found matching "{task_id}"')
+    return task_of(rows[0])
 
-    before: Task
-    after: Task
+
+def save(queue: SqlQueue, task: Task) -> None:
+    """Write a task's own row; inside the caller's transaction, which took the row."""
+    queue.db.rows(queue.more("edit_task.sql")["save"], to_columns(task))
 
 
-def edit(queue: SqlQueue, task_id: str, change: Change, *, actor: str) -> Edit:
-    """Change one task, or refuse the whole change."""
+def in_status(task: Task, status: Status, now: datetime) -> Task:
+    """The task in another status, with the moments and the claim that go with that status."""
+    if status == task.status:
+        return task
+    if task.status == "closed":
+        extra = {name: value for name, value in task.extra.items() if name != "closed_by_session"}
+        task = structs.replace(task, closed_at=None, close_reason="", extra=extra)
+    started = task.started_at or now if status == "in_progress" else task.started_at
+    return structs.replace(
+        task,
+        status=status,
+        started_at=started,
+        closed_at=now if status == "closed" else None,
+        lease_owner=None,
+        lease_until=None,
+        heartbeat_at=None,
+        not_before=None,
+    )
+
+
+def edit(queue: SqlQueue, task_id: str, change: Change, *, actor: str) -> Task:
+    """Change one task, or refuse the whole change; returns the task as it is then."""
     with queue.db.writing():
         now = queue.db.now()
         before = take(queue, task_id)
@@ -78,7 +111,7 @@ def edit(queue: SqlQueue, task_id: str, change: Change, *, actor: str) -> Edit:
             comments.comment(queue, before.id, author=actor, text=change.comment, at=now)
         if change.parent is not None:
             _set_parent(queue, before.id, change.parent, actor)
-        return Edit(before, queue.get(before.id))
+        return queue.get(before.id)
 
 
 def close(
@@ -98,17 +131,52 @@ def close(
             return task
         if not force:
             _check_may_close(queue, task, actor)
-        return edit(queue, task_id, change, actor=actor).after
-
-
-def reopen(queue: SqlQueue, task_id: str, *, reason: str, actor: str) -> Edit:
-    """Open a closed task again; any other stays unchanged. The reason is kept as a comment."""
-    with queue.db.writing():
-        before = take(queue, task_id)
-        if before.status != "closed":
-            return Edit(before, before)
-        change = Change(status="open", defer_until=None, comment=reason)
         return edit(queue, task_id, change, actor=actor)
+
+
+def same_actor(one: str, other: str) -> bool:
+    """Names that differ only in their separators are one actor, as for bd."""
+    return re.sub(r"[._-]+", "-", one) == re.sub(r"[._-]+", "-", other)
+
+
+def claimed(task: Task, actor: str, now: datetime) -> Task:
+    """The task, claimed by this actor. An actor's claim of a task it has changes nothing."""
+    if task.assignee and not same_actor(task.assignee, actor):
+        raise Refused(f"issue already claimed by {task.assignee}")
+    if task.status == "in_progress" and task.assignee:
+        return task
+    if task.status != "open":
+        raise Refused(f"issue not claimable: status {task.status}")
+    task = in_status(task, "in_progress", now)
+    return structs.replace(
+        task, assignee=actor, heartbeat_at=now, fence=task.fence + 1, updated_at=now
+    )
+
+
+def claim_next(queue: SqlQueue, want: "Search", *, actor: str) -> Task | None:
+    """Claim the first task of a search without an assignee for this actor; None: there is none.
+
+    A person's claim, or that of an agent outside a run, is an assignee without a lease.
+    """
+    from fleet.queue.sql.tracker.search import Condition, search  # few changes look for a task
+
+    unassigned = Condition("tasks.assignee = ''")
+    free = structs.replace(want, where=(*want.where, unassigned), limit=_CANDIDATES)
+    with queue.db.writing():
+        for candidate in search(queue, free):
+            task = take(queue, candidate.id)
+            if task.status == "open" and not task.assignee:
+                task = claimed(task, actor, queue.db.now())
+                save(queue, task)
+                return task
+    return None
+
+
+def wake(queue: SqlQueue) -> None:
+    """Open tasks whose deferral has ended. Looks first: reading must not lock."""
+    sql, now = queue.more("edit_task.sql"), {"now": to_micros(queue.db.now())}
+    if queue.db.rows(sql["sleepers"], now):
+        queue.db.rows(sql["wake"], now)
 
 
 def check_closable(queue: SqlQueue, task: Task) -> None:

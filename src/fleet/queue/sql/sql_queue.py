@@ -197,7 +197,7 @@ class SqlQueue:
             if_status=task.status,
             if_fence=task.fence,
         )
-        return edit(self, task.id, change, actor=by).after
+        return edit(self, task.id, change, actor=by)
 
     def close_task(self, task: Task, *, by: str, reason: str) -> Task:
         from fleet.queue.sql.edit_task import Change, edit
@@ -208,7 +208,7 @@ class SqlQueue:
             if_status=task.status,
             if_fence=task.fence,
         )
-        return edit(self, task.id, change, actor=by).after
+        return edit(self, task.id, change, actor=by)
 
     def add_metadata(self, task_id: str, metadata: dict[str, Any]) -> None:
         from fleet.queue.sql.edit_task import Change, edit

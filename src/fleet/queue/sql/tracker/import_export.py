@@ -14,9 +14,9 @@ from msgspec import Struct, field, structs
 
 from fleet.queue.protocol import Draft
 from fleet.queue.sql import dependencies
+from fleet.queue.sql.edit_task import save
 from fleet.queue.sql.row_mapping import task_of, to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
-from fleet.queue.sql.task_row import save
 from fleet.queue.sql.tracker import comments as talk
 from fleet.queue.sql.tracker.related import Tally, comments_of, edges_from, tallies, tasks_of
 from fleet.schemas import Comment, Dependency, Task
