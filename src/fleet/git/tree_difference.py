@@ -1,9 +1,8 @@
 """Two trees compared: which files differ, the text of the difference, and how much was lost."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 from msgspec import Struct
 
@@ -14,13 +13,25 @@ from fleet.schemas import FileChange
 #: How many changed files are listed, and how many bytes of their difference are kept.
 MOST_FILES = 1000
 MOST_DIFF = 20 << 20
-_KINDS: Mapping[bytes, Literal["added", "deleted"]] = {b"A": "added", b"D": "deleted"}
+#: What has git print the text of a difference, and run no program for that.
+PATCH = ("diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
 
 #: A file of no bytes, in both of git's notations.
 _EMPTY = (
     b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     b"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 )
+
+
+class TreeEntry(Struct, frozen=True, kw_only=True):
+    """One path that differs between two trees, with mode and object in each."""
+
+    path: bytes
+    old_mode: bytes
+    new_mode: bytes
+    #: Empty: not there.
+    old: str
+    new: str
 
 
 class LostFiles(Struct, frozen=True, kw_only=True):
@@ -61,31 +72,42 @@ def changed_names(git: Git, *between: str) -> list[bytes]:
     return [name for name in names.split(b"\0") if name]
 
 
+def tree_entries(git: Git, before: str, after: str) -> list[TreeEntry]:
+    """Every path that differs between two trees or commits. Raises GitFailed."""
+    ask = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames")
+    parts = git.ask(*ask, before, after).split(b"\0")
+    found: list[TreeEntry] = []
+    for about, path in zip(parts[::2], parts[1::2], strict=False):
+        old_mode, new_mode, old, new, _ = about.removeprefix(b":").split(b" ")
+        both = [each.decode() if each.strip(b"0") else "" for each in (old, new)]
+        found.append(
+            TreeEntry(path=path, old_mode=old_mode, new_mode=new_mode, old=both[0], new=both[1])
+        )
+    return found
+
+
 def file_changes(git: Git, before: str, after: str) -> Iterator[FileChange]:
     """Every file that differs, with the number of added and removed lines."""
-    ask = ("diff-tree", "-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv")
-    kinds: dict[bytes, Literal["added", "changed", "deleted"]] = {}
-    raw = git.ask(*ask, "--raw", before, after).split(b"\0")
-    for about, name in zip(raw[::2], raw[1::2], strict=False):
-        kinds[name] = _KINDS.get(about[-1:], "changed")
+    entries = tree_entries(git, before, after)
     lines: dict[bytes, tuple[int, int]] = {}
-    if len(kinds) <= MOST_FILES:
+    if len(entries) <= MOST_FILES:
+        ask = ("diff-tree", "-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv")
         for entry in git.ask(*ask, "--numstat", before, after).split(b"\0"):
             added, _, rest = entry.partition(b"\t")
             removed, _, name = rest.partition(b"\t")
             if added.isdigit() and removed.isdigit():  # a binary file has no lines
                 lines[name] = (int(added), int(removed))
-    for name, kind in kinds.items():
-        added, removed = lines.get(name, (0, 0))
-        yield FileChange(path=shown(name), kind=kind, added=added, removed=removed)
+    for each in entries:
+        added, removed = lines.get(each.path, (0, 0))
+        kind = "added" if not each.old else "deleted" if not each.new else "changed"
+        yield FileChange(path=shown(each.path), kind=kind, added=added, removed=removed)
 
 
 def write_diff(git: Git, before: str, after: str, place: Path) -> bool:
     """Write the difference to a file in one step. False: it was cut at MOST_DIFF."""
     fresh = place.with_name(f".{place.name}.{os.urandom(6).hex()}")
-    ask = ("diff-tree", "-r", "-p", "--full-index", "--no-renames", "--no-ext-diff")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     with open(fresh, "wb", opener=lambda path, _: os.open(path, flags, 0o600)) as file:
-        whole = git.write(file, MOST_DIFF, *ask, "--no-textconv", "--no-color", before, after)
+        whole = git.write(file, MOST_DIFF, *PATCH, "--full-index", before, after)
     fresh.replace(place)
     return whole

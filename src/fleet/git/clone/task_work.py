@@ -20,7 +20,7 @@ from fleet.git.clone.task_refs import TaskRefs, task_refs
 from fleet.git.commit_words import message_of
 from fleet.git.refs import commit_of, is_ancestor, tree_of
 from fleet.git.run_baseline import kept_ref
-from fleet.git.tree_difference import MOST_DIFF, file_changes
+from fleet.git.tree_difference import MOST_DIFF, PATCH, file_changes
 from fleet.home import Home, clone_record
 from fleet.home.clone_record import CloneRecord
 from fleet.schemas import FileChange
@@ -72,8 +72,7 @@ class TaskWork:
     def patch(self, since: str) -> bytes:
         """The diff from the commit `since`, cut at MOST_DIFF."""
         out = io.BytesIO()
-        ask = ("diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv")
-        whole = self._git.write(out, MOST_DIFF, *ask, "--no-color", since, self._tree)
+        whole = self._git.write(out, MOST_DIFF, *PATCH, since, self._tree)
         return out.getvalue() if whole else out.getvalue() + _CUT
 
 

@@ -15,6 +15,7 @@ from fleet.git.commit_object import read_commit
 from fleet.git.git_command import Git
 from fleet.git.land.merge_trees import merge_commits
 from fleet.git.refs import commit_of, is_ancestor, merge_base
+from fleet.git.tree_difference import PATCH
 
 #: How many commits of the line are looked through for the same change, and how large a patch is
 #: compared.
@@ -77,7 +78,6 @@ def _patch_id(git: Git, before: str, after: str) -> str:
     if not before:
         return ""
     out = io.BytesIO()
-    ask = ("diff-tree", "-r", "-p", "--full-index", "--no-renames", "--no-ext-diff")
-    if not git.write(out, _LARGEST, *ask, "--no-textconv", "--no-color", before, after):
+    if not git.write(out, _LARGEST, *PATCH, "--full-index", before, after):
         return ""
     return git.ask("patch-id", "--stable", feed=out.getvalue()).decode().partition(" ")[0]

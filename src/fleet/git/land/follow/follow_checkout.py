@@ -17,11 +17,12 @@ from fleet.git import tree_snapshot
 from fleet.git.clone.source_facts import PLAIN
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.land.follow.follow_journal import FollowJournal, FollowPlace, is_begun, open_place
-from fleet.git.land.follow.follow_steps import GITLINK, FollowStep, TreeEntry, carry_out, plan_steps
+from fleet.git.land.follow.follow_steps import GITLINK, FollowStep, carry_out, plan_steps
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.target import BranchCheckout, trees_of
 from fleet.git.refs import commit_of, is_ancestor
 from fleet.git.repository import Repository, shown
+from fleet.git.tree_difference import tree_entries
 from fleet.git.user_settings import settings_of
 from fleet.schemas.shown_text import some
 
@@ -143,7 +144,7 @@ def _prepared(
     repo = place.repo
     if os.path.islink(f"{repo.git_dir}/index"):  # noqa: PTH114
         return f"{repo.git_dir}/index leads elsewhere"
-    entries = _entries(land.git, old, new)
+    entries = tree_entries(land.git, old, new)
     # The marks of the files are taken before git looks whether they are clean.
     steps, obstacle = plan_steps(os.fsencode(repo.root), entries)
     index, how = place.index_now(), _persons_settings(place)
@@ -158,7 +159,7 @@ def _prepared(
         shutil.copyfile(copy, place.index)
     place.files.mkdir(mode=0o700)
     staging = _git_over(land, place.index, str(place.files), how)
-    paths = [each.path for each in entries if not each.is_gone and each.new_mode != GITLINK]
+    paths = [each.path for each in entries if each.new and each.new_mode != GITLINK]
     if not as_stored and (filtered := _filtered(staging, paths)):
         return f"{filtered} has a filter, which fleet does not run"
     if paths:
@@ -190,16 +191,6 @@ def _persons_settings(place: FollowPlace) -> dict[str, str]:
         **{name: settings[name] for name in plain},
         "core.attributesFile": str(place.attributes),
     }
-
-
-def _entries(git: Git, old: str, new: str) -> list[TreeEntry]:
-    ask = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", old, new)
-    parts = git.ask(*ask).split(b"\0")
-    found: list[TreeEntry] = []
-    for about, path in zip(parts[::2], parts[1::2], strict=False):
-        modes = about.lstrip(b":").split(b" ")
-        found.append(TreeEntry(path=path, old_mode=modes[0], new_mode=modes[1]))
-    return found
 
 
 def _changes(git: Git, head: str) -> str:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from fleet.git.repository import shown
+from fleet.git.tree_difference import TreeEntry
 
 #: The kind of an entry that is a submodule; its files are not this repository's.
 GITLINK = b"160000"
@@ -44,39 +45,23 @@ class FollowStep(Struct, frozen=True, kw_only=True):
     submodule: bool = False
 
 
-class TreeEntry(Struct, frozen=True, kw_only=True):
-    """One path that differs between two trees, with the mode in each; zeros: not there."""
-
-    path: bytes
-    old_mode: bytes
-    new_mode: bytes
-
-    @property
-    def is_new(self) -> bool:
-        return not self.old_mode.strip(b"0")
-
-    @property
-    def is_gone(self) -> bool:
-        return not self.new_mode.strip(b"0")
-
-
 def plan_steps(root: bytes, entries: Collection[TreeEntry]) -> tuple[list[FollowStep], str]:
     """The steps for these paths, those that only remove first; and what is in the way of them."""
-    gone = {entry.path for entry in entries if entry.is_gone}
+    gone = {entry.path for entry in entries if not entry.new}
     steps: list[FollowStep] = []
     for entry in entries:
         if GITLINK in (entry.old_mode, entry.new_mode):
-            if not (entry.is_new or entry.is_gone or entry.old_mode == entry.new_mode):
+            if entry.old and entry.new and entry.old_mode != entry.new_mode:
                 return [], f"{shown(entry.path)} is a submodule on one side only"
-            is_made = entry.is_new and not os.path.lexists(os.path.join(root, entry.path))  # noqa: PTH118
+            is_made = not entry.old and not os.path.lexists(os.path.join(root, entry.path))  # noqa: PTH118
             steps += [FollowStep(path=entry.path, submodule=True)] if is_made else []
             continue
-        if entry.is_new and (found := _obstacle(root, entry.path, gone)):
+        if not entry.old and (found := _obstacle(root, entry.path, gone)):
             return [], f"{shown(found)} is not git's, and what landed has it"
-        old = None if entry.is_new else mark_at(root, entry.path)
-        if old is None and not entry.is_new:
+        old = mark_at(root, entry.path) if entry.old else None
+        if entry.old and old is None:
             return [], f"{shown(entry.path)} is not there"
-        steps.append(FollowStep(path=entry.path, old=old, new=not entry.is_gone))
+        steps.append(FollowStep(path=entry.path, old=old, new=bool(entry.new)))
     return sorted(steps, key=lambda step: step.new or step.submodule), ""
 
 

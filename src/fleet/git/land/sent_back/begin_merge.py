@@ -10,7 +10,7 @@ begins: a process that was killed in the middle is followed by one that does it 
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from fleet.git.own.fresh_git_dir import git_in, scratch_git_dir, write_alternate
 from fleet.git.own.own_repository import known_repository
 from fleet.git.refs import commit_of, is_ancestor
 from fleet.git.repository import Repository
+from fleet.git.tree_difference import tree_entries
 from fleet.home import Home
 from fleet.schemas import BegunMerge
 
@@ -111,46 +112,35 @@ def _write_files(git: Git, found: str, tree: str) -> None:
     A file that is as neither tree has it was written since by another hand, and is put aside.
     """
     root = Path(git.repo.root)
-    changed = dict(_changed(git, found, tree))
-    as_found = _unlike(git, {name: sides[0] for name, sides in changed.items()})
-    as_merged = _unlike(git, {name: sides[1] for name, sides in changed.items()})
-    wanted = [name for name in changed if name in as_merged]
+    entries = tree_entries(git, found, tree)
+    there = {os.fsdecode(each.path): each.new for each in entries}
+    as_found = _unlike(git, [(each.path, each.old_mode, each.old) for each in entries])
+    as_merged = _unlike(git, [(each.path, each.new_mode, each.new) for each in entries])
+    wanted = [name for name in there if name in as_merged]
     for name in wanted:
         if name in as_found and os.path.lexists(root / name):
             (root / name).rename(root / f"{name}{ASIDE}{os.urandom(4).hex()}")
     for name in wanted:
-        if not changed[name][1]:
+        if not there[name]:
             _remove(root, name)
-    there = [name for name in wanted if changed[name][1]]
-    feed = b"".join(os.fsencode(name) + b"\0" for name in there)
-    if there:
+    feed = b"".join(os.fsencode(name) + b"\0" for name in wanted if there[name])
+    if feed:
         git.ask("checkout-index", "--force", "--quiet", "-z", "--stdin", feed=feed)
 
 
-def _changed(git: Git, before: str, after: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """The files that differ, each with `mode object` on both sides; empty: not there."""
-    parts = git.ask("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", before, after)
-    entries = parts.split(b"\0")
-    for about, name in zip(entries[::2], entries[1::2], strict=False):
-        old_mode, new_mode, old, new, _ = about.decode().lstrip(":").split(" ")
-        both = tuple(f"{mode} {each}" if each.strip("0") else "" for mode, each in
-                     ((old_mode, old), (new_mode, new)))  # fmt: skip
-        yield os.fsdecode(name), (both[0], both[1])
-
-
-def _unlike(git: Git, entries: dict[str, str]) -> set[str]:
-    """The files that are not as these entries say; the index holds the entries then."""
+def _unlike(git: Git, entries: Sequence[tuple[bytes, bytes, str]]) -> set[str]:
+    """The files that are not as these entries (path, mode, object) say; the index holds the entries
+    then.
+    """
     git.ask("read-tree", "--empty")
-    rows = [f"{entry}\t{name}\0" for name, entry in entries.items() if entry]
+    rows = [b"%s %s\t%s\0" % (mode, blob.encode(), path) for path, mode, blob in entries if blob]
     if rows:
-        git.ask("update-index", "-z", "--index-info", feed=os.fsencode("".join(rows)))
+        git.ask("update-index", "-z", "--index-info", feed=b"".join(rows))
         git.ask("update-index", "-q", "--refresh")
     listed = git.ask("ls-files", "-z", "--modified", "--deleted").split(b"\0")
-    root = git.repo.root
-    new = {
-        name for name, entry in entries.items() if not entry and os.path.lexists(f"{root}/{name}")
-    }
-    return {os.fsdecode(name) for name in listed if name} | new
+    root = os.fsencode(git.repo.root)
+    new = {path for path, _, blob in entries if not blob and os.path.lexists(root + b"/" + path)}
+    return {os.fsdecode(name) for name in {*listed, *new} if name}
 
 
 def _remove(root: Path, name: str) -> None:

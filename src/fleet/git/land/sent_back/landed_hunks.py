@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.git_command import GitFailed
 from fleet.git.repository import shown
-from fleet.git.tree_difference import changed_names
+from fleet.git.tree_difference import PATCH, changed_names
 from fleet.schemas import BegunMerge
 
 _CUT = "\n[the rest is cut: git diff shows it]\n"
@@ -20,10 +20,9 @@ def landed_hunks(refs: TaskRefs, merge: BegunMerge, files: Sequence[str], cap: i
     if not files:
         return ""
     git, out = refs.git, io.BytesIO()
-    ask = ("diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
     try:
         base = git.line("merge-base", merge.own, merge.line)
-        whole = git.write(out, cap, *ask, base, merge.line, "--", *files)
+        whole = git.write(out, cap, *PATCH, base, merge.line, "--", *files)
     except GitFailed:
         return ""
     text = out.getvalue().decode(errors="replace")

@@ -30,6 +30,7 @@ from fleet.git.own.fresh_git_dir import git_in, scratch_git_dir, write_alternate
 from fleet.git.own.own_repository import known_repository
 from fleet.git.refs import is_ancestor
 from fleet.git.repository import Repository, shown
+from fleet.git.tree_difference import tree_entries
 from fleet.home import Home
 from fleet.schemas import BegunMerge
 
@@ -38,7 +39,6 @@ _LIMIT = 60.0
 _MOST_FILES = 300
 _LARGEST = 1 << 20
 _OURS, _THEIRS = "ours", "theirs"
-_NO_BLOB = ""
 
 
 class MergedFile(Struct, frozen=True, kw_only=True):
@@ -183,7 +183,7 @@ class _Comparison:
 
     def _text(self, blob: str) -> str | None:
         """The text of a blob; None for a binary file, a submodule, or a file that is too large."""
-        if blob == _NO_BLOB:
+        if not blob:
             return ""
         try:
             data = self._git.ask("cat-file", "blob", blob, cap=_LARGEST)
@@ -199,14 +199,5 @@ class _Comparison:
 
 def _entries(git: Git, before: str, after: str) -> dict[str, tuple[str, str]]:
     """The files that differ between two trees, with the objects of both; empty: not there."""
-    ask = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames")
-    parts = git.ask(*ask, before, after).split(b"\0")
-    found: dict[str, tuple[str, str]] = {}
-    for about, name in zip(parts[::2], parts[1::2], strict=False):
-        old, new = about.decode().split(" ")[2:4]
-        found[os.fsdecode(name)] = (_object(old), _object(new))
-    return found
-
-
-def _object(name: str) -> str:
-    return name if name.strip("0") else _NO_BLOB
+    entries = tree_entries(git, before, after)
+    return {os.fsdecode(each.path): (each.old, each.new) for each in entries}
