@@ -41,7 +41,7 @@ def fleet(request, tmp_path, monkeypatch):
         queue, home = "beads", Home(SimulatedBeads(tmp_path).home)
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     make_home(home)
-    fleet = Control(home, Config(queue=queue))
+    fleet = Control(home, Config(queue=queue), ENV)
     yield fleet
     fleet.close()
 
@@ -68,7 +68,7 @@ def test_a_waiting_task_that_is_retried_waits_no_more(fleet):
     later = datetime.now(UTC) + timedelta(hours=1)
     task = settled(fleet.queue, claimed(fleet), Released(not_before=later))
     assert fleet.queue.claim("us", ttl=TTL) == []
-    retry(fleet, task, env=ENV)
+    retry(fleet, task)
     assert [lease.task.id for lease in fleet.queue.claim("us", ttl=TTL)] == [task.id]
 
 

@@ -80,7 +80,7 @@ class Steered:
         (self.home.path / "coders").mkdir()
         (self.home.path / "coders" / "puppet.py").write_text((FAKES / "puppet.py").read_text())
         trust_coders(self.home.path)
-        self.control = Control(self.home, config.load(self.home.config))
+        self.control = Control(self.home, config.load(self.home.config), self.env)
 
     def fleet(self, *args, code=0, stdin=""):
         """Run one command to its end; what it printed."""

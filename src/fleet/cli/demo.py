@@ -136,7 +136,7 @@ class DemoPage:
         from fleet.cli.page.web import offer
         from fleet.web.serve import Listening
 
-        server, address = offer(lambda: control.opened(self._env), Listening(), self._env)
+        server, address = offer(lambda: control.opened(self._env), Listening())
         self._server = server
         self._thread = threading.Thread(target=server.serve, name="page", daemon=True)
         self._thread.start()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fleet import coders, config
+from fleet.bd.actor import actor
 from fleet.config import Config
 from fleet.errors import BadInput, InvalidTask, NotFound
 from fleet.files.safe_read import stamp_of
@@ -25,10 +26,23 @@ if TYPE_CHECKING:
 class Control:
     """An open fleet home. The queue is opened when it is first needed."""
 
-    def __init__(self, home: Home, settings: Config) -> None:
+    def __init__(self, home: Home, settings: Config, env: Mapping[str, str] = os.environ) -> None:
         self.home = home
         self.config = settings
+        #: The environment of the person whose acts these are: it tells the name, and an agent.
+        self.env = env
         self._queue: Queue | None = None
+
+    @property
+    def by(self) -> str:
+        """The name that acts are recorded under."""
+        return actor(self.env)
+
+    def named(self, by: str) -> "Control":
+        """The same home with the same queue, for acts that are recorded under another name."""
+        other = Control(self.home, self.config, {**self.env, "BEADS_ACTOR": by})
+        other._queue = self.queue
+        return other
 
     @property
     def queue(self) -> Queue:
@@ -165,4 +179,4 @@ def home_exists(env: Mapping[str, str] = os.environ) -> bool:
 def opened(env: Mapping[str, str] = os.environ) -> Control:
     """Open the home that the environment names; runtime.toml is read and checked."""
     home = open_home(home_from(env))
-    return Control(home, config.load(home.config))
+    return Control(home, config.load(home.config), env)

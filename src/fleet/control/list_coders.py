@@ -11,7 +11,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet import coders
-from fleet.bd.actor import actor
 from fleet.coders import trusted_files
 from fleet.coders.installed import installed_programs
 from fleet.control import Control
@@ -63,9 +62,7 @@ def coders_here(fleet: Control) -> list[CoderHere]:
     return found + _hidden(here.broken, home)
 
 
-def trust_coders(
-    fleet: Control, names: Sequence[str], *, every: bool, env: Mapping[str, str] = os.environ
-) -> list[Path]:
+def trust_coders(fleet: Control, names: Sequence[str], *, every: bool) -> list[Path]:
     """Trust the files of these coders, or of all, as they are now, and let their tasks begin.
 
     Returns the files.
@@ -79,7 +76,7 @@ def trust_coders(
     paths = trusted_files.trust(home, chosen, datetime.now(UTC))
     with suppress(FleetError):  # a supervisor that is not woken looks again later
         for task in tasks_of_coders(fleet, [path.stem for path in paths]):
-            fleet.queue.reopen_task(task, by=actor(env))
+            fleet.queue.reopen_task(task, by=fleet.by)
     return paths
 
 

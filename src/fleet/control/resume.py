@@ -1,14 +1,11 @@
 """`fleet resume --coder`: work again for a coder that the circuit breaker held."""
 
-import os
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from fleet.accounts.account_state import AccountReset
 from fleet.accounts.account_store import open_accounts
 from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.candidates import stages_of
-from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.hosts.tell_reset import tell_reset
 from fleet.errors import FleetError, Refused
@@ -17,7 +14,7 @@ from fleet.runs.outcome_history import was_put_off
 from fleet.schemas import Task
 
 
-def resume_coder(fleet: Control, coder: str, *, env: Mapping[str, str] = os.environ) -> list[Task]:
+def resume_coder(fleet: Control, coder: str) -> list[Task]:
     """Reset a coder's circuit breaker; returns the tasks that waited for the coder."""
     name = coder.partition("/")[0].partition("@")[0]
     fleet.check_coder(name)
@@ -31,14 +28,14 @@ def resume_coder(fleet: Control, coder: str, *, env: Mapping[str, str] = os.envi
     resets = {account: AccountReset() for account in refused if account}
     open_accounts(fleet.home.path).apply(resets, now)
     tell_reset(fleet, accounts=resets, circuits=held)
-    return wake(fleet, name, env=env)
+    return wake(fleet, name)
 
 
-def wake(fleet: Control, coder: str, *, env: Mapping[str, str] = os.environ) -> list[Task]:
+def wake(fleet: Control, coder: str) -> list[Task]:
     """Clear `not_before` of the open tasks that waited for a coder; returns those tasks."""
     waiting = [task for task in fleet.queue.find(Filter(statuses=("open",))) if task.not_before]
     mine = [task for task in waiting if _waits_for(fleet, task, coder)]
-    return [fleet.queue.reopen_task(task, by=actor(env)) for task in mine]
+    return [fleet.queue.reopen_task(task, by=fleet.by) for task in mine]
 
 
 def _waits_for(fleet: Control, task: Task, coder: str) -> bool:

@@ -7,7 +7,7 @@ gives up after a minute. What takes longer goes on, and `show` tells how it went
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import msgspec
 
@@ -42,9 +42,8 @@ class OperatorTools(Tools):
         opened: Callable[[], Control],
         *,
         write: bool,
-        env: Mapping[str, str] = os.environ,
     ) -> None:
-        self._opened, self._env = opened, env
+        self._opened = opened
         self._acts = WRITE if write else ()
         reads = [_reading(name) for name in READ]
         self.offered = (*reads, *(_acting(verb) for verb in self._acts))
@@ -67,7 +66,7 @@ class OperatorTools(Tools):
             return said(f"fleet failed at this: {type(error).__name__}: {error}", is_error=True)
 
     def _act(self, fleet: Control, verb: str, arguments: Json) -> Json:
-        end = carry_out(fleet, verb, dict(arguments), surface="mcp", env=self._env)
+        end = carry_out(fleet, verb, dict(arguments), surface="mcp")
         shape = {"words": end.words, "id": end.id, "line": end.line}
         return said(msgspec.json.encode(shape).decode()[:PAGE])
 

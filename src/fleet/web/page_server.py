@@ -1,6 +1,6 @@
 """The application: which address is answered by what. The door stands before all of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,14 +41,11 @@ class PageServer:
         self,
         reopen: Callable[[], Control],
         store: SessionStore,
-        *,
-        env: Mapping[str, str],
     ) -> None:
         self.reads = Reads(reopen)
         self.store = store
         self.stream = NowStream(reopen)
         self._once = OnceOnly()
-        self._env = env
         self._gate: Gate | None = None
         self._kept_figures: FleetMetrics | None = None
 
@@ -149,7 +146,7 @@ class PageServer:
 
         def done() -> ActEnd:
             fleet = self.reads.fleet()
-            return carry_out(fleet, verb, given, surface="web", env=self._env, session=session.name)
+            return carry_out(fleet, verb, given, surface="web", session=session.name)
 
         end = await self._once.result((session.id, key), (verb, given), done)
         return json_answer(end)

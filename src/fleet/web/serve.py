@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import FrameType
@@ -99,7 +99,6 @@ def start(
     reopen: Callable[[], Control],
     store: SessionStore,
     where: Listening,
-    env: Mapping[str, str],
 ) -> "ListeningServer":
     """Bind, and make the application. Raises FleetError if the address is taken."""
     check(where)
@@ -110,7 +109,7 @@ def start(
         is_only = held.enter_context(only_page(home))
         listener = _unix(home.path / SOCKET) if where.socket else _tcp(last_port(home), where)
         listener.listen(128)  # a browser that is sooner than the loop waits
-        server = ListeningServer(reopen, store, where, listener, env)
+        server = ListeningServer(reopen, store, where, listener)
         if is_only:
             write_address(home, server.address, server.port)
         server.held = held.pop_all()
@@ -126,14 +125,13 @@ class ListeningServer:
         store: SessionStore,
         where: Listening,
         listener: socket.socket,
-        env: Mapping[str, str],
     ) -> None:
         self._listener = listener
         #: What is held for as long as the page answers.
         self.held = ExitStack()
         self._where = where
         self.port = 0 if where.socket else int(listener.getsockname()[1])
-        self._page = PageServer(reopen, store, env=env)
+        self._page = PageServer(reopen, store)
         app = self._page.app(_hosts(where, self.port), self._peer_run, proxy=where.proxy)
         config = uvicorn.Config(
             app,

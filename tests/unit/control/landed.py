@@ -24,7 +24,7 @@ class WaitingHome:
         make_home(self.home)
         text = config.default_text(queue="embedded", land="auto", **settings)
         self.home.config.write_text(text)
-        self.fleet = Control(self.home, config.load(self.home.config))
+        self.fleet = Control(self.home, config.load(self.home.config), {"BEADS_ACTOR": "ada"})
 
     def configure(self, text):
         """Add lines to runtime.toml."""

@@ -18,13 +18,20 @@ from fleet.queue.protocol import Draft
 ENV = {"USER": "ada"}
 
 
+@pytest.fixture
+def fleet(fleet):
+    """The home of a person by the name of ada."""
+    fleet.env = ENV
+    return fleet
+
+
 def test_a_created_task_has_its_settings_and_its_command_line(fleet, tmp_path):
     """As `fleet bd create` with these flags would make it, and its verify command is trusted."""
     wish = {
         "title": "Add a parser", "cwd": str(tmp_path), "priority": 1, "labels": ["a"],
         "flags": {"verify": ["make test"], "budget": "$5"},
     }  # fmt: skip
-    end = carry_out(fleet, "create", wish, surface="test", env=ENV)
+    end = carry_out(fleet, "create", wish, surface="test")
     made = fleet.queue.get(end.id)
     assert (made.title, made.priority, made.labels) == ("Add a parser", 1, ("a",))
     own = task_json.read(fleet.home, end.id)
@@ -37,7 +44,7 @@ def test_a_created_task_has_its_settings_and_its_command_line(fleet, tmp_path):
 def test_a_key_that_is_asked_for_twice_at_once_makes_one_task(fleet, tmp_path, monkeypatch):
     """Both found no task, and the queue takes one: the other gets that one, and no refusal."""
     wish = {"title": "Prune", "cwd": str(tmp_path), "key": "issue-17"}
-    first = carry_out(fleet, "create", wish, surface="test", env=ENV)
+    first = carry_out(fleet, "create", wish, surface="test")
     real, looks = create._known, []
 
     def late(*args):
@@ -45,7 +52,7 @@ def test_a_key_that_is_asked_for_twice_at_once_makes_one_task(fleet, tmp_path, m
         return None if len(looks) == 1 else real(*args)
 
     monkeypatch.setattr(create, "_known", late)
-    assert carry_out(fleet, "create", wish, surface="test", env=ENV).id == first.id
+    assert carry_out(fleet, "create", wish, surface="test").id == first.id
     assert len(looks) == 2
 
 
@@ -58,7 +65,7 @@ def test_a_task_that_is_in_the_queue_is_told_of_even_without_its_task_json(
         raise OSError(28, "No space left on device", "task.json")
 
     monkeypatch.setattr(task_json, "write", full)
-    end = carry_out(fleet, "create", {"title": "t", "cwd": str(tmp_path)}, surface="test", env=ENV)
+    end = carry_out(fleet, "create", {"title": "t", "cwd": str(tmp_path)}, surface="test")
     assert fleet.queue.get(end.id).title == "t"
     assert end.words.startswith(f"{end.id} is in the queue. But {end.id} has no task.json to edit")
 
@@ -83,27 +90,28 @@ def test_a_task_that_is_in_the_queue_is_told_of_even_without_its_task_json(
 def test_fields_that_cannot_be_used_are_refused(fleet, verb, given):
     """A misspelt one too: it would be left out silently."""
     with pytest.raises(BadInput):
-        carry_out(fleet, verb, given, surface="test", env=ENV)
+        carry_out(fleet, verb, given, surface="test")
     assert fleet.queue.counts() == {}
 
 
 def test_an_unknown_verb_is_refused(fleet):
     """With those that there are."""
     with pytest.raises(NotFound, match="no act"):
-        carry_out(fleet, "rm", {}, surface="test", env=ENV)
+        carry_out(fleet, "rm", {}, surface="test")
 
 
 @pytest.mark.parametrize("verb", ACTS)
 def test_no_act_is_an_agents(fleet, verb):
     """An agent would answer its own question, or approve its own work."""
+    fleet.env = {**ENV, MARK: "x"}
     with pytest.raises(Refused, match="an agent cannot"):
-        carry_out(fleet, verb, {}, surface="test", env={**ENV, MARK: "x"})
+        carry_out(fleet, verb, {}, surface="test")
 
 
 def test_pause_and_resume_say_what_they_did(fleet):
     """Twice is no error."""
     said = [
-        carry_out(fleet, verb, {}, surface="test", env=ENV).words
+        carry_out(fleet, verb, {}, surface="test").words
         for verb in ("pause", "pause", "resume", "resume")
     ]
     assert said == [
@@ -115,7 +123,7 @@ def test_a_message_waits_for_the_next_run(fleet):
     """And its command line quotes what was said."""
     task = fleet.queue.add(Draft(title="t"))
     wish = {"id": task.id, "text": "use SQLite; it's there"}
-    end = carry_out(fleet, "tell", wish, surface="test", env=ENV)
+    end = carry_out(fleet, "tell", wish, surface="test")
     assert end.words == f"Told {task.id}: the message waits for the task's next run."
     assert shlex.split(end.line) == ["fleet", "tell", task.id, "use SQLite; it's there"]
 
@@ -153,7 +161,7 @@ def test_a_command_says_what_its_act_says(fleet, monkeypatch, capsys, verb, give
     monkeypatch.setenv("FLEET_HOME", str(fleet.home.path))
     first, second = (fleet.queue.add(Draft(title=title)).id for title in "ab")
     wish = {"id": first, **given} if "ID" in line else given
-    words = carry_out(fleet, verb, wish, surface="test", env=ENV).words
+    words = carry_out(fleet, verb, wish, surface="test").words
     unpause(fleet.home)
     assert run_fleet([second if word == "ID" else word for word in line]) == 0
     assert words.replace(first, second) in capsys.readouterr().out

@@ -18,8 +18,6 @@ from fleet.schemas import Settings
 from tests.conftest import need
 from tests.unit.control.landed import WaitingHome
 
-ADA = {"BEADS_ACTOR": "ada"}
-
 
 @pytest.fixture
 def place(tmp_path):
@@ -36,7 +34,7 @@ def record(place, task):
 def test_an_approval_names_the_person_and_lets_the_work_go(place):
     """And is sealed: the lander believes it."""
     task = place.waits("asks", why="land = ask")
-    approve(place.fleet, [task], env=ADA)
+    approve(place.fleet, [task])
     now = record(place, task)
     assert (now.state, now.approved_by, now.why) == ("waiting", "ada", "")
 
@@ -45,7 +43,7 @@ def test_all_are_approved_or_none(place):
     """One that has landed already stops the command before anything is written."""
     first, second = place.waits("asks"), place.waits("landed")
     with pytest.raises(Refused, match="already"):
-        approve(place.fleet, [first, second], env=ADA)
+        approve(place.fleet, [first, second])
     assert record(place, first).state == "asks"
 
 
@@ -56,36 +54,37 @@ def test_work_that_an_agent_approved_itself_is_not_believed(place):
     forged = json.loads(path.read_text()) | {"state": "waiting", "approved_by": "ada"}
     path.write_text(json.dumps(forged))
     with pytest.raises(Refused, match="not as fleet wrote it"):
-        approve(place.fleet, [task], env=ADA)
+        approve(place.fleet, [task])
 
 
-@pytest.mark.parametrize("verb", [lambda f, t, env: approve(f, [t], env=env), hold, release])
+@pytest.mark.parametrize("verb", [lambda f, t: approve(f, [t]), hold, release])
 def test_an_agent_cannot(place, verb):
     """Inside a run all of it is refused."""
     task = place.waits("asks")
+    place.fleet.env = {"FLEET_RUN_ID": "us:x:1"}
     with pytest.raises(Refused, match="an agent cannot"):
-        verb(place.fleet, task, env={"FLEET_RUN_ID": "us:x:1"})
+        verb(place.fleet, task)
     assert record(place, task).state == "asks"
 
 
 def test_what_is_held_waits_until_it_is_released(place):
     """It goes on as before; and where a person has to be asked, it asks."""
     task = place.waits("waiting")
-    assert hold(place.fleet, task, env=ADA).state == "held"
+    assert hold(place.fleet, task).state == "held"
     assert "held by ada" in record(place, task).why
     with pytest.raises(Refused, match="held already"):
-        hold(place.fleet, task, env=ADA)
-    assert release(place.fleet, task, env=ADA).state == "waiting"
+        hold(place.fleet, task)
+    assert release(place.fleet, task).state == "waiting"
     with pytest.raises(Refused, match="is not held"):
-        release(place.fleet, task, env=ADA)
+        release(place.fleet, task)
 
 
 def test_what_is_released_asks_if_it_changes_what_is_protected(place):
     """A hold is no approval."""
     place.configure(f'[projects."{place.repo.root}"]\nland_protect = ["a"]\n')
     task = place.waits("asks", why="it changes what is protected: a")
-    hold(place.fleet, task, env=ADA)
-    now = release(place.fleet, task, env=ADA)
+    hold(place.fleet, task)
+    now = release(place.fleet, task)
     assert (now.state, now.approved_by) == ("asks", "")
     assert "it changes what is protected: a" in now.why
 
@@ -93,8 +92,8 @@ def test_what_is_released_asks_if_it_changes_what_is_protected(place):
 def test_landing_what_is_held_says_so(place):
     """The person may have forgotten why."""
     task, lines = place.waits("waiting"), []
-    hold(place.fleet, task, env=ADA)
-    land(place.fleet, [task], wait=False, tell=lines.append, env={"BEADS_ACTOR": "bob"})
+    hold(place.fleet, task)
+    land(place.fleet.named("bob"), [task], wait=False, tell=lines.append)
     assert lines[0] == f"{task}: it was held back, and is let go: held by ada"
 
 
@@ -104,7 +103,7 @@ def test_a_branch_from_before_is_not_taken_if_another_task_is_refused(place):
     place.run(before)
     landed = place.waits("landed")
     with pytest.raises(Refused, match="already"):
-        land(place.fleet, [before, landed], wait=False, tell=print, env=ADA)
+        land(place.fleet, [before, landed], wait=False, tell=print)
     assert record(place, before) is None
     assert place.fleet.get(before).status == "closed"
 
@@ -114,7 +113,7 @@ def test_what_is_not_here_cannot_be_held(place, state):
     """It is on its branch, or with its agent."""
     task = place.waits(state, why_back="verify")
     with pytest.raises(FleetError):
-        hold(place.fleet, task, env=ADA)
+        hold(place.fleet, task)
     assert record(place, task).state == state
 
 
@@ -122,7 +121,7 @@ def test_nothing_that_waits_is_told_so(place):
     """With the command that says how the task stands."""
     task, _ = place.task(a="x\n")
     with pytest.raises(Refused, match="nothing that waits to land") as refused:
-        approve(place.fleet, [task], env=ADA)
+        approve(place.fleet, [task])
     assert f"fleet show {task}" in refused.value.hint
 
 
@@ -131,7 +130,7 @@ def test_work_that_was_done_on_since_is_not_approved(place):
     task = place.waits("asks", why_back="conflict", conflict=("a",), tries=3)
     place.run(task)
     with pytest.raises(Refused, match="cannot land on main") as refused:
-        approve(place.fleet, [task], env=ADA)
+        approve(place.fleet, [task])
     assert f"fleet retry {task}" in refused.value.hint
     (shown,) = landing_tasks(place.fleet)
     assert not shown.to_approve
@@ -143,10 +142,10 @@ def test_work_without_a_branch_says_what_to_set(place):
     task = place.waits("asks", into="")
     task_json.write(place.home, task, Settings(cwd=str(place.repo.root)))
     with pytest.raises(Refused, match="no branch to land on") as refused:
-        approve(place.fleet, [task], env=ADA)
+        approve(place.fleet, [task])
     assert "land_into=BRANCH" in refused.value.hint
     place.configure(f'[projects."{place.repo.root}"]\nland_into = "main"\n')
-    approve(place.fleet, [task], env=ADA)
+    approve(place.fleet, [task])
     assert (record(place, task).state, record(place, task).into) == ("waiting", "main")
 
 
@@ -155,7 +154,7 @@ def test_a_branch_that_is_gone_is_replaced_by_the_one_that_the_settings_name(pla
     gone, there = place.waits("asks", into="gone"), place.waits("asks", into="main")
     place.repo.git("branch", "trunk")
     place.configure(f'[projects."{place.repo.root}"]\nland_into = "trunk"\n')
-    approve(place.fleet, [gone, there], env=ADA)
+    approve(place.fleet, [gone, there])
     assert [record(place, each).into for each in (gone, there)] == ["trunk", "main"]
 
 
@@ -163,7 +162,7 @@ def test_a_review_takes_work_from_the_lander(place):
     """What is to be changed must not land as it is."""
     task = place.waits("waiting", approved_by="bob")
     place.fleet.queue.reopen_task(place.fleet.get(task), by="us", blocked=True)
-    send_back(place.fleet, place.fleet.get(task), whole="Not like this", env=ADA)
+    send_back(place.fleet, place.fleet.get(task), whole="Not like this")
     now = record(place, task)
     assert (now.state, now.why_back, now.approved_by) == ("back", "review", "")
     assert place.fleet.get(task).status == "open"
@@ -173,7 +172,7 @@ def test_a_review_takes_work_from_the_lander(place):
         lander_lock(repository.find(str(place.repo.root)), "main"),
         pytest.raises(Refused, match="landing on main right now"),
     ):
-        send_back(place.fleet, place.fleet.get(testing), whole="no", env=ADA)
+        send_back(place.fleet, place.fleet.get(testing), whole="no")
 
 
 def test_a_dry_run_says_what_would_conflict_and_changes_nothing(place):

@@ -84,7 +84,7 @@ def test_trust_in_a_coder_wakes_its_tasks(fleet, coder_file):
     task = fleet.queue.add(Draft(title="b", metadata={"fleet": {"coder": "mine"}}))
     (lease,) = fleet.queue.claim("me", ttl=timedelta(minutes=1))
     settle(fleet.queue, lease, Released(not_before=NOW + timedelta(days=900)))
-    trust_coders(fleet, ["mine"], every=False, env={})
+    trust_coders(fleet, ["mine"], every=False)
     assert fleet.get(task.id).not_before is None
     assert trust_waits(fleet) == ()
 

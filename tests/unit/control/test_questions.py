@@ -21,6 +21,15 @@ from tests.settled import settled
 
 ANSWERED = NOW.replace(minute=34)
 ENV = {"USER": "ada"}
+
+
+@pytest.fixture
+def fleet(fleet):
+    """The home of a person by the name of ada."""
+    fleet.env = ENV
+    return fleet
+
+
 FINISHED = Finished()
 
 
@@ -124,7 +133,7 @@ def test_a_parked_question_has_no_agent_that_waits(fleet):
 def test_an_old_question_is_not_asked_again_by_a_later_failure(fleet):
     """The note of the first block stands before the later one."""
     task = blocked(fleet, "QUESTION: Which db?", in_file="## Q: Which db?\n")
-    answer(fleet, task, "SQLite", at=ANSWERED, env=ENV)
+    answer(fleet, task, "SQLite", at=ANSWERED)
     (lease,) = fleet.queue.claim("us", ttl=timedelta(minutes=5))
     task = settled(fleet.queue, lease, Blocked(note="invalid: its directory is not there"))
     assert "QUESTION: Which db?\nANSWERED: SQLite\n" in task.notes
@@ -142,7 +151,7 @@ def test_a_question_past_fleet_is_told_by_its_mark(fleet):
 def test_an_answer_stands_below_its_question_and_opens_the_task(fleet):
     """In the form that the agent's instructions name."""
     task = blocked(fleet, "QUESTION: Which db?", in_file="## Q: Which db?\n\nA or B?")
-    done = answer(fleet, task, "  B, and\nsay why \n", at=ANSWERED, env=ENV)
+    done = answer(fleet, task, "  B, and\nsay why \n", at=ANSWERED)
     assert (done.status, done.assignee) == ("open", "")
     text = (fleet.home.task(task.id) / FILE).read_text()
     assert text == ("## Q: Which db?\n\nA or B?\n\n## A: 2026-11-15 12:34\n\nB, and\nsay why\n")
@@ -151,7 +160,7 @@ def test_an_answer_stands_below_its_question_and_opens_the_task(fleet):
 def test_the_answer_to_a_note_makes_the_file(fleet):
     """The next session reads it there, whatever the last one wrote."""
     task = blocked(fleet, "QUESTION: Which db?")
-    answer(fleet, task, "B", at=ANSWERED, env=ENV)
+    answer(fleet, task, "B", at=ANSWERED)
     text = (fleet.home.task(task.id) / FILE).read_text()
     assert text == "## A: 2026-11-15 12:34\n\nB\n"
 
@@ -160,26 +169,26 @@ def test_nothing_is_answered_that_was_not_asked(fleet):
     """An answer to the wrong id must not open a task that is blocked for a reason."""
     task = blocked(fleet, "auth: log in again", asked=False, outcome=Failed(reason="auth"))
     with pytest.raises(Refused, match="asks nothing"):
-        answer(fleet, task, "B", at=ANSWERED, env=ENV)
+        answer(fleet, task, "B", at=ANSWERED)
     assert not (fleet.home.task(task.id) / FILE).exists()
     assert fleet.get(task.id).status == "blocked"
-    assert answer(fleet, task, "B", at=ANSWERED, force=True, env=ENV).status == "open"
+    assert answer(fleet, task, "B", at=ANSWERED, force=True).status == "open"
 
 
 def test_an_empty_answer_is_refused(fleet):
     """Most likely a variable was empty."""
     task = blocked(fleet, "QUESTION: Which db?")
     with pytest.raises(BadInput, match="empty"):
-        answer(fleet, task, " \n", at=ANSWERED, env=ENV)
+        answer(fleet, task, " \n", at=ANSWERED)
 
 
 def test_a_task_that_was_taken_meanwhile_is_not_opened(fleet):
     """Between the look and the write another actor claimed the task: that claim stands."""
     task = blocked(fleet, "QUESTION: Which db?")
-    answer(fleet, task, "A", at=ANSWERED, env=ENV)
+    answer(fleet, task, "A", at=ANSWERED)
     fleet.queue.claim("them", ttl=timedelta(minutes=5))
     with pytest.raises(Refused):
-        answer(fleet, task, "B", at=ANSWERED, force=True, env=ENV)
+        answer(fleet, task, "B", at=ANSWERED, force=True)
     assert fleet.get(task.id).lease_owner == "them"
 
 
@@ -193,7 +202,7 @@ def test_a_link_in_the_files_place_is_not_followed(fleet, tmp_path):
     path.symlink_to(outside)
     assert question_of(fleet, task).question == ""
     with pytest.raises(Exception, match="cannot be read"):
-        answer(fleet, task, "B", at=ANSWERED, env=ENV)
+        answer(fleet, task, "B", at=ANSWERED)
     assert outside.read_text() == "## Q: secret\n"
 
 
@@ -218,7 +227,7 @@ def test_an_answer_whose_task_could_not_go_back_is_still_asked_for_in_the_same_w
     task_dir = fleet.home.task(task.id)
     asked_json.record_answer(task_dir, asked_json.last(task_dir).id, "2", by="ada", at=ANSWERED)
     assert question_of(fleet, task) == asked
-    assert answer(fleet, task, "pears", at=ANSWERED, env=ENV).status == "open"
+    assert answer(fleet, task, "pears", at=ANSWERED).status == "open"
     text = (task_dir / FILE).read_text()
     assert (text.count("## A:"), last_answer(text)) == (1, "pears")
     assert question_of(fleet, fleet.get(task.id)) is None

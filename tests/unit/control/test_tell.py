@@ -14,6 +14,7 @@ ENV = {"USER": "ada"}
 @pytest.fixture
 def shared(fleet, monkeypatch):
     monkeypatch.setattr(Control, "is_shared", property(lambda _: True))
+    fleet.env = ENV
     return fleet
 
 
@@ -22,7 +23,7 @@ def shared(fleet, monkeypatch):
 def test_a_message_comes_out_as_it_was_left(shared, text, review):
     """With the person's name, and a review as a review: its session goes on."""
     task = shared.queue.add(Draft(title="t"))
-    told = tell(shared, task, text, now=False, review=review, env=ENV)
+    told = tell(shared, task, text, now=False, review=review)
     assert told.words == "the message waits for the task's next run"
     (request,) = shared.queue.requests()
     assert is_message(request)

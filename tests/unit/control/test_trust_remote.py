@@ -31,7 +31,7 @@ def project(fleet, tmp_path, monkeypatch):
 
 def test_the_address_that_a_person_saw_is_trusted_until_the_project_leads_elsewhere(fleet, project):
     """What an agent writes into the project's configuration is not confirmed by that."""
-    found = trust_upstream(fleet, str(project.root), {})
+    found = trust_upstream(fleet, str(project.root))
     common = os.path.realpath(project.root / ".git")
     tracking = "refs/remotes/origin/main"
     assert found == Upstream(remote="origin", url=URL, branch="main", tracking=tracking)
@@ -40,14 +40,15 @@ def test_the_address_that_a_person_saw_is_trusted_until_the_project_leads_elsewh
 
 def test_an_agent_cannot_say_where_fleet_pushes_to(fleet, project):
     """It would lead the operator's logins elsewhere."""
+    fleet.env = {MARK: "a run"}
     with pytest.raises(Refused):
-        trust_upstream(fleet, str(project.root), {MARK: "a run"})
+        trust_upstream(fleet, str(project.root))
 
 
 def test_outside_of_git_there_is_nothing_to_trust(fleet, tmp_path):
     """The error names the directory."""
     with pytest.raises(BadInput, match="in no git repository"):
-        trust_upstream(fleet, str(tmp_path), {})
+        trust_upstream(fleet, str(tmp_path))
 
 
 def test_the_command_shows_what_it_trusts(fleet, project):

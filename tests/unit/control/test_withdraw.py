@@ -11,8 +11,6 @@ from fleet.landing.land_target import lander_lock
 from tests.conftest import need
 from tests.unit.control.landed import WaitingHome
 
-ADA = {"BEADS_ACTOR": "ada"}
-
 
 @pytest.fixture
 def place(tmp_path):
@@ -47,11 +45,11 @@ def test_what_lands_now_is_left(place):
         with pytest.raises(Refused, match="is landing on main right now"):
             withdraw(place.fleet, task)
         with pytest.raises(Refused, match="is landing on main right now"):
-            hold(place.fleet, task, env=ADA)
+            hold(place.fleet, task)
     assert landing_json.believed(place.home, task).state == "testing"
 
 
-@pytest.mark.parametrize("verb", [withdraw, lambda fleet, task: hold(fleet, task, env=ADA)])
+@pytest.mark.parametrize("verb", [withdraw, hold])
 def test_work_is_taken_out_of_the_train_of_a_lander_that_was_killed(place, verb):
     """No lander has the branch: there is no moment to wait for."""
     task, other = place.waits("testing"), place.waits("testing", title="Be there, too")

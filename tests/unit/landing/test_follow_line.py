@@ -34,7 +34,7 @@ def fleet_of(place, verify=""):
 
 def told(fleet):
     lines = []
-    land_all(fleet, wait=True, tell=lines.append, env={})
+    land_all(fleet, wait=True, tell=lines.append)
     fleet.close()
     return lines
 

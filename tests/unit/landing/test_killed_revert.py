@@ -39,8 +39,8 @@ def killed_at(owner, name, work):
 
 
 def take_back(place, task_id):
-    fleet = Control(place.home, config.load(place.home.config))
-    return revert(fleet, fleet.get(task_id), env={"USER": "ann"})
+    fleet = Control(place.home, config.load(place.home.config), {"USER": "ann"})
+    return revert(fleet, fleet.get(task_id))
 
 
 def commits_of(place, task_id):

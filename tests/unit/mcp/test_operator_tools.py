@@ -17,7 +17,7 @@ def call(home, tmp_path):
     """Calls a tool and waits for its result; the text, and whether it is an error."""
 
     def call(name, *, write=True, env=None, **arguments):
-        tools = OperatorTools(lambda: Control(home, Config()), write=write, env=env or {})
+        tools = OperatorTools(lambda: Control(home, Config(), env or {}), write=write)
         assert name in {tool["name"] for tool in tools.offered}
         waiting, end = tools.call(name, arguments), time.monotonic() + 20
         while (done := waiting.look(0.0)) is None:

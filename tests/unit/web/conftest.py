@@ -80,17 +80,17 @@ class Client:
 class Page:
     """A server that runs in a thread of the test, with its home."""
 
-    def __init__(self, home, env=None, where=None):
+    def __init__(self, home, where=None):
         self.home = home
         self.store = SessionStore(home, now)
         listening = where or Listening()
-        self.server = start(self.reopen, self.store, listening, env or {"USER": "ada"})
+        self.server = start(self.reopen, self.store, listening)
         self.thread = threading.Thread(target=self.server.serve, daemon=True)
         self.thread.start()
         self.fleet = self.reopen()
 
     def reopen(self):
-        return Control(self.home, Config())
+        return Control(self.home, Config(), {"USER": "ada"})
 
     def client(self, role="operate"):
         key, _ = self.store.exchange(self.store.new_code(role, AT_ONCE), "a test")

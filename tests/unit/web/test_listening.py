@@ -78,7 +78,7 @@ def test_the_page_is_offered_on_a_socket_that_only_its_owner_reaches(offered):
         path = page.home.path / SOCKET
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         with pytest.raises(FleetError, match="another page is offered"):
-            start(page.reopen, page.store, Listening(socket=True), {})
+            start(page.reopen, page.store, Listening(socket=True))
         key = key_of(page)
         assert status(OverSocket(path), "localhost:7373", key) == 200
         assert status(OverSocket(path), "127.0.0.1:9999", key) == 200

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,7 +71,7 @@ def command(
         host=host, port=port or 0, socket=socket, allowed=allowed, cert=cert or "", key=key or "",
         proxy=proxy,
     )  # fmt: skip
-    server, address = offer(control.opened, where, os.environ)
+    server, address = offer(control.opened, where)
     home = control.opened().home
     if socket:
         print_line(f"The page is on {home.path / 'web.sock'}. On your own machine:")
@@ -87,14 +87,12 @@ def command(
     server.serve()
 
 
-def offer(
-    reopen: Callable[[], Control], where: "Listening", env: Mapping[str, str]
-) -> "tuple[ListeningServer, str]":
+def offer(reopen: Callable[[], Control], where: "Listening") -> "tuple[ListeningServer, str]":
     """A server that listens, and the page's address with a code for the first browser."""
     from fleet.web.serve import start
 
     fleet = reopen()
-    server = start(reopen, SessionStore(fleet.home, _now), where, dict(env))
+    server = start(reopen, SessionStore(fleet.home, _now), where)
     return server, with_code(fleet, server.address, "operate", AT_ONCE)
 
 

@@ -2,7 +2,6 @@
 verb.
 """
 
-import os
 from collections.abc import Callable, Mapping
 from shlex import join
 from typing import Any, Literal, cast
@@ -21,7 +20,7 @@ from fleet.schemas import Task
 
 #: What a session may do: look; look and answer; everything.
 Role = Literal["view", "answer", "operate"]
-Do = Callable[[Control, Any, Mapping[str, str]], Acted[Any]]
+Do = Callable[[Control, Any], Acted[Any]]
 
 
 class Act(Struct, frozen=True):
@@ -72,7 +71,6 @@ def carry_out(
     *,
     surface: str,
     session: str = "",
-    env: Mapping[str, str] = os.environ,
 ) -> ActEnd:
     """Do what a person asks for, and record the act. Raises FleetError, and then the person is told
     why.
@@ -81,20 +79,20 @@ def carry_out(
     `session`: which browser, since a page can be opened on many devices.
     """
     line = f"fleet {verb[:80]} {given.get('id', '')}".strip()
-    noted = ActRecorder(verb[:80], line, surface=surface, session=session, env=env)
+    noted = ActRecorder(verb[:80], line, surface=surface, session=session, env=fleet.env)
     with noted.recording(lambda: fleet.home):
-        end = _carried_out(fleet, verb, given, env)
+        end = _carried_out(fleet, verb, given)
         noted.task, noted.line = end.id, end.line
     if not noted.unrecorded:
         return end
     return structs.replace(end, words=f"{end.words.rstrip('.')}. But {noted.unrecorded}.")
 
 
-def _carried_out(fleet: Control, verb: str, given: WishFields, env: Mapping[str, str]) -> ActEnd:
+def _carried_out(fleet: Control, verb: str, given: WishFields) -> ActEnd:
     act = find_act(verb)
-    refuse_agents(env, act.about.lower().rstrip("."))
+    refuse_agents(fleet.env, act.about.lower().rstrip("."))
     wish = _wish(act, given)
-    done = act.do(fleet, wish, env)
+    done = act.do(fleet, wish)
     task_id = done.value.id if isinstance(done.value, Task) else str(getattr(wish, "id", ""))
     line = join(act.line(wish))
     return ActEnd(verb=verb, id=task_id, line=line, words=done.words, value=done.value)
@@ -140,10 +138,10 @@ def _field_words(act: Act) -> str:
     return ", ".join(names) or "nothing"
 
 
-def _create(fleet: Control, wish: wishes.CreateWish, env: Mapping[str, str]) -> Acted[Any]:
+def _create(fleet: Control, wish: wishes.CreateWish) -> Acted[Any]:
     from fleet.control.acts.create import create
 
-    return create(fleet, wish, env=env)
+    return create(fleet, wish)
 
 
 def _create_line(wish: wishes.CreateWish) -> list[str]:
@@ -160,24 +158,24 @@ def _create_line(wish: wishes.CreateWish) -> list[str]:
     return ["fleet", "bd", "create", wish.title, *flags]
 
 
-def _answer(fleet: Control, wish: wishes.AnswerWish, env: Mapping[str, str]) -> Acted[Any]:
-    return each_act.answer(fleet, fleet.get(wish.id), wish.text, force=wish.force, env=env)
+def _answer(fleet: Control, wish: wishes.AnswerWish) -> Acted[Any]:
+    return each_act.answer(fleet, fleet.get(wish.id), wish.text, force=wish.force)
 
 
-def _tell(fleet: Control, wish: wishes.TellWish, env: Mapping[str, str]) -> Acted[Any]:
-    return each_act.tell(fleet, fleet.get(wish.id), wish.text, now=wish.now, env=env)
+def _tell(fleet: Control, wish: wishes.TellWish) -> Acted[Any]:
+    return each_act.tell(fleet, fleet.get(wish.id), wish.text, now=wish.now)
 
 
-def _retry(fleet: Control, wish: wishes.RetryWish, env: Mapping[str, str]) -> Acted[Any]:
+def _retry(fleet: Control, wish: wishes.RetryWish) -> Acted[Any]:
     from fleet.control.acts.task_flags import budget_from
 
     budget = None if wish.budget is None else budget_from(wish.budget)
-    return each_act.retry(fleet, fleet.get(wish.id), budget=budget, fresh=wish.fresh, env=env)
+    return each_act.retry(fleet, fleet.get(wish.id), budget=budget, fresh=wish.fresh)
 
 
-def _resume(fleet: Control, wish: wishes.ResumeWish, env: Mapping[str, str]) -> Acted[Any]:
+def _resume(fleet: Control, wish: wishes.ResumeWish) -> Acted[Any]:
     if wish.coder is not None:
-        return each_act.resume_coder(fleet, wish.coder, env=env)
+        return each_act.resume_coder(fleet, wish.coder)
     return each_act.resume(fleet, retry_stopped=wish.retry_stopped)
 
 
@@ -186,15 +184,15 @@ def _resume_line(wish: wishes.ResumeWish) -> list[str]:
     return ["fleet", "resume", *flags, *(["--retry-stopped"] if wish.retry_stopped else [])]
 
 
-def _stop_all(fleet: Control, wish: wishes.StopAllWish, env: Mapping[str, str]) -> Acted[Any]:
+def _stop_all(fleet: Control, wish: wishes.StopAllWish) -> Acted[Any]:
     if wish.confirm != "stop":
         raise BadInput("to stop everything, confirm it with the word stop")
-    return each_act.stop_all(fleet.home, now=wish.now, env=env)
+    return each_act.stop_all(fleet.home, now=wish.now, env=fleet.env)
 
 
-def _reject(fleet: Control, wish: wishes.RejectWish, env: Mapping[str, str]) -> Acted[Any]:
+def _reject(fleet: Control, wish: wishes.RejectWish) -> Acted[Any]:
     places = [(f"{each.path}:{each.line}", each.text) for each in wish.comments]
-    return each_act.reject(fleet, fleet.get(wish.id), wish.text, places, env=env)
+    return each_act.reject(fleet, fleet.get(wish.id), wish.text, places)
 
 
 def _reject_line(wish: wishes.RejectWish) -> list[str]:
@@ -204,17 +202,17 @@ def _reject_line(wish: wishes.RejectWish) -> list[str]:
     return ["fleet", "review", wish.id, *flags]
 
 
-def _land(fleet: Control, wish: wishes.OneTaskWish, env: Mapping[str, str]) -> Acted[Any]:
-    return each_act.land(fleet, [fleet.get(wish.id).id], wait=False, env=env)
+def _land(fleet: Control, wish: wishes.OneTaskWish) -> Acted[Any]:
+    return each_act.land(fleet, [fleet.get(wish.id).id], wait=False)
 
 
-def _pick(fleet: Control, wish: wishes.PickWish, env: Mapping[str, str]) -> Acted[Any]:
-    return each_act.pick(fleet, fleet.get(wish.id), wish.entry, force=wish.force, env=env)
+def _pick(fleet: Control, wish: wishes.PickWish) -> Acted[Any]:
+    return each_act.pick(fleet, fleet.get(wish.id), wish.entry, force=wish.force)
 
 
 def _of_landing(act: Callable[..., Acted[Any]]) -> Do:
     """An act that needs nothing but the task's id."""
-    return lambda fleet, wish, env: act(fleet, fleet.get(wish.id).id, env=env)
+    return lambda fleet, wish: act(fleet, fleet.get(wish.id).id)
 
 
 def _flag(line: list[str], **flags: bool) -> list[str]:
@@ -235,7 +233,7 @@ _ACTS = (
     ),
     Act(
         "stop", "End a task's run.", wishes.StopWish, "operate",
-        lambda fleet, wish, env: each_act.stop(fleet, wish.id, now=wish.now, env=env),
+        lambda fleet, wish: each_act.stop(fleet, wish.id, now=wish.now),
         lambda wish: _flag(["fleet", "stop", wish.id], now=wish.now),
     ),
     Act(
@@ -247,7 +245,7 @@ _ACTS = (
     ),
     Act(
         "pause", "Start no new runs.", wishes.PauseWish, "operate",
-        lambda fleet, _, __: each_act.pause(fleet.home),
+        lambda fleet, _: each_act.pause(fleet.home),
         lambda _: ["fleet", "pause"],
     ),
     Act("resume", "Start runs again.", wishes.ResumeWish, "operate", _resume, _resume_line),
@@ -277,7 +275,7 @@ _ACTS = (
     ),
     Act(
         "revert", "Take landed work off its branch.", wishes.OneTaskWish, "operate",
-        lambda fleet, wish, env: each_act.revert(fleet, fleet.get(wish.id), env=env),
+        lambda fleet, wish: each_act.revert(fleet, fleet.get(wish.id)),
         lambda wish: ["fleet", "land", "--revert", wish.id],
     ),
     Act(

@@ -1,7 +1,6 @@
 """Creates tasks, whichever surface a person asks on: from a command line, or from fields."""
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TypeVar
@@ -10,7 +9,7 @@ from unicodedata import category
 import msgspec
 from msgspec import Struct
 
-from fleet.bd.actor import actor, owner
+from fleet.bd.actor import owner
 from fleet.bd.arguments.values import known_type
 from fleet.bd.fleet_flags import OWN
 from fleet.control import Control
@@ -63,7 +62,7 @@ def create_tasks(
     return NewTasks(tasks=tuple(tasks), code=code, troubles=troubles), said
 
 
-def create(fleet: Control, wish: CreateWish, *, env: Mapping[str, str] = os.environ) -> Acted[Task]:
+def create(fleet: Control, wish: CreateWish) -> Acted[Task]:
     """Create a task from fields, without a command line. Raises BadInput; no task is made then."""
     if any(category(letter) in _BREAKS for letter in wish.title):
         raise BadInput("a title is one line without control characters", hint="Write it anew.")
@@ -93,8 +92,8 @@ def create(fleet: Control, wish: CreateWish, *, env: Mapping[str, str] = os.envi
             depends_on=tuple(("blocks", each) for each in wish.depends_on),
             blocks=wish.blocks,
             assignee=wish.assignee,
-            owner=owner(env),
-            created_by=actor(env),
+            owner=owner(fleet.env),
+            created_by=fleet.by,
             metadata={"fleet": msgspec.to_builtins(settings)},
         )
         return [fleet.queue.add(draft)], None

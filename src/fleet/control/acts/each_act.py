@@ -50,23 +50,20 @@ def answer(
     text: str,
     *,
     force: bool = False,
-    env: Mapping[str, str] = os.environ,
 ) -> Acted[Task]:
     """Answer what a task's agent asks."""
     from fleet.control.tasks.questions import answer
 
-    done = answer(fleet, task, text, at=datetime.now().astimezone(), force=force, env=env)
+    done = answer(fleet, task, text, at=datetime.now().astimezone(), force=force)
     after = _ANSWERED.get(done.status, "it is open again")
     return Acted(f"Answered {done.id}; {after}.", done)
 
 
-def tell(
-    fleet: Control, task: Task, text: str, *, now: bool, env: Mapping[str, str] = os.environ
-) -> "Acted[LeftMessage]":
+def tell(fleet: Control, task: Task, text: str, *, now: bool) -> "Acted[LeftMessage]":
     """Tell a task's agent something."""
     from fleet.control.tasks.tell import tell
 
-    left = tell(fleet, task, text, now=now, env=env)
+    left = tell(fleet, task, text, now=now)
     return Acted(f"Told {task.id}: {left.words}.", left)
 
 
@@ -76,18 +73,17 @@ def stop(
     *,
     now: bool,
     say: "Tell" = unheard,
-    env: Mapping[str, str] = os.environ,
 ) -> "Acted[StopEnd]":
     """End a task's run; `now` also where the queue does not answer."""
     from fleet.control.tasks.stop import stop
 
     try:
-        return _stopped(stop(fleet, fleet.get(word), now=now, env=env))
+        return _stopped(stop(fleet, fleet.get(word), now=now))
     except QueueError as error:
         if not now:
             raise
         say(f"The queue does not answer: {error.message}")
-        return stop_blindly(fleet.home, word, env=env)
+        return stop_blindly(fleet.home, word, env=fleet.env)
 
 
 def stop_blindly(home: Home, word: str, *, env: Mapping[str, str] = os.environ) -> "Acted[StopEnd]":
@@ -121,12 +117,11 @@ def retry(
     *,
     budget: Budget | None,
     fresh: bool,
-    env: Mapping[str, str] = os.environ,
 ) -> Acted[Task]:
     """Put a task back into the queue."""
     from fleet.control.tasks.retry import retry
 
-    done = retry(fleet, task, budget=budget, fresh=fresh, env=env)
+    done = retry(fleet, task, budget=budget, fresh=fresh)
     anew = " It begins anew, with a clone of where its branch stands." if fresh else ""
     return Acted(f"{done.id} is open again; its attempts are forgotten.{anew}", done)
 
@@ -147,11 +142,11 @@ def resume(fleet: Control, *, retry_stopped: bool) -> "Acted[Retried | None]":
     return Acted(words, stop_all.retry_stopped(fleet) if retry_stopped else None)
 
 
-def resume_coder(fleet: Control, coder: str, *, env: Mapping[str, str] = os.environ) -> Acted[None]:
+def resume_coder(fleet: Control, coder: str) -> Acted[None]:
     """Give a held coder work again."""
     from fleet.control.resume import resume_coder
 
-    tasks = resume_coder(fleet, coder, env=env)
+    tasks = resume_coder(fleet, coder)
     return Acted(f"{coder} gets work again; {len(tasks)} tasks waited for it.", None)
 
 
@@ -162,13 +157,12 @@ def reject(
     comments: Sequence[tuple[str, str]],
     *,
     work: "WorkToReview | None" = None,
-    env: Mapping[str, str] = os.environ,
 ) -> "Acted[GivenReview]":
     """Send work back to its session; each comment is of a FILE:LINE. `work`: as it was shown."""
     from fleet.control.review.review import remarks_on, send_back, work_of
 
     remarks = remarks_on(work or work_of(fleet, task.id), comments) if comments else []
-    done = send_back(fleet, task, whole=text, remarks=remarks, env=env)
+    done = send_back(fleet, task, whole=text, remarks=remarks)
     return Acted(_sent_back(task.id, done), done)
 
 
@@ -189,11 +183,11 @@ def _sent_back(task_id: str, done: "GivenReview") -> str:
             return f"Told {task_id}: its next run goes on with what you said."
 
 
-def approve(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ) -> Acted[Landing]:
+def approve(fleet: Control, task_id: str) -> Acted[Landing]:
     """Let work land."""
     from fleet.control.landing.approve import approve
 
-    (landing,) = approve(fleet, [task_id], env=env)
+    (landing,) = approve(fleet, [task_id])
     return Acted(f"Approved: {landing.words()}.", landing)
 
 
@@ -203,40 +197,37 @@ def land(
     *,
     wait: bool,
     say: "Tell" = unheard,
-    env: Mapping[str, str] = os.environ,
 ) -> "Acted[LandEnd]":
     """Approve work and land it."""
     from fleet.control.landing.land import land
 
-    end = land(fleet, task_ids, wait=wait, tell=say, env=env)
+    end = land(fleet, task_ids, wait=wait, tell=say)
     sentences = [f"{each} has landed." for each in end.landed]
     sentences += [f"{each}: {words}." for each, words in end.left if each in task_ids]
     return Acted(" ".join(sentences), end)
 
 
-def hold(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ) -> Acted[Landing]:
+def hold(fleet: Control, task_id: str) -> Acted[Landing]:
     """Keep work from landing."""
     from fleet.control.landing.approve import hold
 
-    landing = hold(fleet, task_id, env=env)
+    landing = hold(fleet, task_id)
     return Acted(f"{task_id}: {one_line(landing.words())}.", landing)
 
 
-def release(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ) -> Acted[Landing]:
+def release(fleet: Control, task_id: str) -> Acted[Landing]:
     """Let held work land again."""
     from fleet.control.landing.approve import release
 
-    landing = release(fleet, task_id, env=env)
+    landing = release(fleet, task_id)
     return Acted(f"{task_id}: {one_line(landing.words())}.", landing)
 
 
-def revert(
-    fleet: Control, task: Task, *, env: Mapping[str, str] = os.environ
-) -> "Acted[RevertedWork]":
+def revert(fleet: Control, task: Task) -> "Acted[RevertedWork]":
     """Take landed work off its branch."""
     from fleet.control.landing.revert import revert
 
-    end = revert(fleet, task, env=env)
+    end = revert(fleet, task)
     follows = f"; {end.into} follows later: {one_line(end.behind)}" if end.behind else ""
     return Acted(f"{task.id}: taken off {end.into}, as {end.commit[:7]}{follows}.", end)
 
@@ -247,12 +238,11 @@ def pick(
     entry: str,
     *,
     force: bool = False,
-    env: Mapping[str, str] = os.environ,
 ) -> "Acted[ComparisonEnd]":
     """Land one entry of a comparison, and put the others away."""
     from fleet.control.compare.finish import pick
 
-    end = pick(fleet, task, entry, force=force, env=env)
+    end = pick(fleet, task, entry, force=force)
     comparison, landed = end.comparison, end.landed
     if landed is None:
         return Acted(f"{entry} was picked for {task.id}.", end)

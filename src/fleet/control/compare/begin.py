@@ -6,7 +6,6 @@ commit; the supervisor runs them like any other task. The compared task is block
 `fleet compare` completes what a command that died half-way began.
 """
 
-import os
 import random
 import time
 from collections.abc import Generator, Mapping, Sequence
@@ -16,7 +15,6 @@ from typing import Any
 
 from msgspec import structs
 
-from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.tasks.retry import lives, way_on
 from fleet.errors import BadInput, NotFound, Refused
@@ -90,7 +88,6 @@ def begin(
     wanted: Sequence[WantedEntry],
     *,
     repeat: int = 1,
-    env: Mapping[str, str] = os.environ,
 ) -> Comparison:
     """Make an entry for each coder, from the commit that the task's directory stands at."""
     with comparison_lock(fleet, task.id):
@@ -101,7 +98,7 @@ def begin(
             repository=repo.root,
             commit=_head(fleet, repo),
             at=datetime.now(UTC),
-            by=actor(env),
+            by=fleet.by,
             # A task with an assignee comes back blocked: `reopen` drops the assignee.
             was="blocked" if task.status == "blocked" or task.assignee else "open",
             entries=_entries(wanted, repeat),

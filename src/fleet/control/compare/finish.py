@@ -5,12 +5,8 @@ put back, and only then clones are removed. Each step can be repeated, so that a
 died half-way is simply given again.
 """
 
-import os
-from collections.abc import Mapping
-
 from msgspec import Struct, structs
 
-from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.compare.begin import comparison_lock, comparison_of
 from fleet.control.compare.land_entry import LandedEntry, land_entry
@@ -63,7 +59,6 @@ def pick(
     word: str,
     *,
     force: bool = False,
-    env: Mapping[str, str] = os.environ,
 ) -> ComparisonEnd:
     """Land one entry, close the compared task by that, and put the others away."""
     with comparison_lock(fleet, task.id):
@@ -89,7 +84,7 @@ def pick(
                 branch=landed.branch,
             ),
         )
-        by = actor(env)
+        by = fleet.by
         _end_entries(fleet, comparison, by, f"{entry.task_id} was picked instead", entry)
         comparison = _with_results(fleet, comparison)
         _close_task(fleet, task.id, by, _evidence(fleet, entry, landed))
@@ -107,7 +102,7 @@ def discard(fleet: Control, task: Task, *, force: bool = False) -> ComparisonEnd
                 f"{comparison.picked} has landed on {comparison.branch}, so not all can be dropped",
                 hint=f"To finish: fleet compare {task.id} --pick {comparison.picked}",
             )
-        by = actor(os.environ)
+        by = fleet.by
         comparison = _with_results(fleet, comparison)
         _end_entries(fleet, comparison, by, "the comparison was discarded")
         comparison = _with_results(fleet, comparison)

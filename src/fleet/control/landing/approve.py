@@ -3,16 +3,14 @@
 A word is written into the landing's record before the lander is woken, and names the person.
 """
 
-import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 
 from msgspec import structs
 
-from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.landing.only_people import refuse_agents
 from fleet.control.landing.open_landings import landing_host
@@ -35,12 +33,10 @@ from fleet.travel.landing_note import note_of
 _LIMIT = 30.0
 
 
-def approve(
-    fleet: Control, task_ids: Sequence[str], *, env: Mapping[str, str] = os.environ
-) -> list[Landing]:
+def approve(fleet: Control, task_ids: Sequence[str]) -> list[Landing]:
     """Approve work to land, and wake the lander. All can be approved, or none is."""
-    refuse_agents(env, "approve work")
-    by = actor(env)
+    refuse_agents(fleet.env, "approve work")
+    by = fleet.by
     branches = {each: branch_to_land_on(fleet, each) for each in task_ids}
 
     def approved(into: str, landing: Landing) -> Landing:
@@ -63,10 +59,10 @@ def branch_to_land_on(fleet: Control, task_id: str, landing: Landing | None = No
     return _branch_for(fleet, task_id, landing)
 
 
-def hold(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ) -> Landing:
+def hold(fleet: Control, task_id: str) -> Landing:
     """Keep work from landing until a person releases the work."""
-    refuse_agents(env, "hold work back")
-    by, landing = actor(env), _record(fleet, task_id)
+    refuse_agents(fleet.env, "hold work back")
+    by, landing = fleet.by, _record(fleet, task_id)
     if landing.state == "held":
         raise Refused(f"{task_id} is held already", hint=f"To let it go: {_release(task_id)}")
     landing = leave_train(fleet, task_id, landing)
@@ -90,9 +86,9 @@ def hold(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ) -
     )
 
 
-def release(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ) -> Landing:
+def release(fleet: Control, task_id: str) -> Landing:
     """Let work land again that was held back; where land = ask, a person is asked again."""
-    refuse_agents(env, "release work")
+    refuse_agents(fleet.env, "release work")
     landing = _record(fleet, task_id)
     if landing.state != "held":
         raise Refused(f"{task_id} is not held: {landing.words()}", hint="See: fleet land")

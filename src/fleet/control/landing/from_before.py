@@ -1,11 +1,8 @@
 """A closed task whose branch was never taken over waits to land again."""
 
-import os
 import time
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.landing.only_people import refuse_agents
 from fleet.control.landing.project_git import ProjectGit
@@ -24,9 +21,7 @@ from fleet.schemas.task import WAITS_TO_LAND
 _LIMIT = 60.0
 
 
-def landing_from_before(
-    fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ
-) -> Landing | None:
+def landing_from_before(fleet: Control, task_id: str) -> Landing | None:
     """The landing that the branch of a closed task would have; nothing is written. None: the task
     is not such a one. Raises Refused if its branch holds nothing to land.
     """
@@ -36,7 +31,7 @@ def landing_from_before(
         return None
     if known is not None and known.state == "landed":
         return None
-    refuse_agents(env, "land work")
+    refuse_agents(fleet.env, "land work")
     project = ProjectGit(fleet.home, record.repository, time.monotonic() + _LIMIT)
     tip = project.unmerged({task_id: f"{BRANCHES}{ref_word(task_id)}"}).get(task_id, "")
     run = latest_run(fleet.home.task(task_id))
@@ -48,14 +43,12 @@ def landing_from_before(
     return _landing(fleet, task, record, project, tip, run.number)
 
 
-def land_old_branch(
-    fleet: Control, task_id: str, landing: Landing, *, env: Mapping[str, str] = os.environ
-) -> None:
+def land_old_branch(fleet: Control, task_id: str, landing: Landing) -> None:
     """Have a closed task wait to land. The train verifies the commit anew."""
     # The record first: a task that waits without one would wait for ever.
     landing_json.write(fleet.home, task_id, landing)
     note = f"{WAITS_TO_LAND} on {landing.into}: fleet land"
-    fleet.queue.reopen_task(fleet.get(task_id), by=actor(env), note=note, blocked=True)
+    fleet.queue.reopen_task(fleet.get(task_id), by=fleet.by, note=note, blocked=True)
 
 
 def _landing(

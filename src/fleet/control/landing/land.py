@@ -4,14 +4,12 @@ With a supervisor its lander does it, and the records are followed. Without one 
 here, in the foreground.
 """
 
-import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct, structs
 
-from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.landing.approve import approve, branch_to_land_on
 from fleet.control.landing.from_before import land_old_branch, landing_from_before
@@ -53,10 +51,9 @@ def land(
     *,
     wait: bool,
     tell: Tell,
-    env: Mapping[str, str] = os.environ,
 ) -> LandEnd:
     """Approve these tasks and land them. `wait` False: what a supervisor does is not waited for."""
-    before = {each: landing_from_before(fleet, each, env=env) for each in task_ids}
+    before = {each: landing_from_before(fleet, each) for each in task_ids}
     for task_id, landing in before.items():  # all of them can be approved, or nothing is written
         branch_to_land_on(fleet, task_id, landing)
     for task_id in task_ids:
@@ -65,14 +62,12 @@ def land(
             tell(f"{task_id}: it was held back, and is let go: {known.why.partition(';')[0]}")
     for task_id, landing in before.items():
         if landing is not None:
-            land_old_branch(fleet, task_id, landing, env=env)
-    approve(fleet, task_ids, env=env)
-    return _landed(fleet, task_ids, wait, tell, env)
+            land_old_branch(fleet, task_id, landing)
+    approve(fleet, task_ids)
+    return _landed(fleet, task_ids, wait, tell)
 
 
-def land_all(
-    fleet: Control, *, wait: bool, tell: Tell, env: Mapping[str, str] = os.environ
-) -> LandEnd:
+def land_all(fleet: Control, *, wait: bool, tell: Tell) -> LandEnd:
     """Land all that waits for a person. Work that cannot be approved is left, and told."""
     approved: list[str] = []
     refused: list[tuple[str, str]] = []
@@ -80,24 +75,22 @@ def land_all(
         if not task.to_approve:
             continue
         try:
-            approve(fleet, [task.id], env=env)
+            approve(fleet, [task.id])
         except Refused as error:
             refused.append((task.id, f"{error.message}. {error.hint}".rstrip()))
         else:
             approved.append(task.id)
-    end = _landed(fleet, approved, wait, tell, env)
+    end = _landed(fleet, approved, wait, tell)
     return structs.replace(end, refused=tuple(refused))
 
 
-def _landed(
-    fleet: Control, task_ids: Sequence[str], wait: bool, tell: Tell, env: Mapping[str, str]
-) -> LandEnd:
+def _landed(fleet: Control, task_ids: Sequence[str], wait: bool, tell: Tell) -> LandEnd:
     if supervisor_of(fleet.home) is not None:
         return _followed(fleet, task_ids, tell) if wait else _end(fleet, task_ids)
     setup = LanderSetup(
         home=fleet.home,
         open_queue=lambda: open_queue(fleet.home.path, fleet.config),
-        by=actor(env),
+        by=fleet.by,
         now=lambda: datetime.now(UTC),
         abandon=threading.Event(),
         shared=fleet.is_shared,

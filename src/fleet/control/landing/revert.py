@@ -4,15 +4,13 @@ The commit goes the way of all work: folded onto the line, verified, and moved b
 The task is then blocked for a person: closed means landed, and its work is no longer on the branch.
 """
 
-import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from msgspec import Struct, structs
 
-from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.landing.only_people import refuse_agents
 from fleet.control.landing.withdraw import complete_train, train_of
@@ -93,9 +91,9 @@ class _RevertSettler(LandingSettler):
         self.commit = landed.commit
 
 
-def revert(fleet: Control, task: Task, *, env: Mapping[str, str] = os.environ) -> RevertedWork:
+def revert(fleet: Control, task: Task) -> RevertedWork:
     """Take what a task landed off the branch. Raises Refused, and then nothing has changed."""
-    refuse_agents(env, "take back what landed")
+    refuse_agents(fleet.env, "take back what landed")
     landing = landing_json.believed(fleet.home, task.id)
     if landing is None or landing.landed is None or landing.state != "landed":
         raise Refused(f"nothing of {task.id} has landed", hint=f"See: fleet show {task.id}")
@@ -121,7 +119,7 @@ def revert(fleet: Control, task: Task, *, env: Mapping[str, str] = os.environ) -
             f"{landing.repository} is no git repository any more",
             hint="Put it back where it was, and try again.",
         )
-    settler = _RevertSettler(fleet.home, fleet.queue, by=actor(env), now=_now)
+    settler = _RevertSettler(fleet.home, fleet.queue, by=fleet.by, now=_now)
     end = _moved(fleet, repo, task, landing, settler)
     if not settler.commit and not settler.problem:  # nothing was found out about the work
         raise Refused(
@@ -134,7 +132,7 @@ def revert(fleet: Control, task: Task, *, env: Mapping[str, str] = os.environ) -
             f" {settler.problem}",
             hint=f"Take it back by hand: {_by_hand(fleet, repo, landing)}",
         )
-    _noted(fleet, task, landing, settler.commit, actor(env))
+    _noted(fleet, task, landing, settler.commit, fleet.by)
     return RevertedWork(
         task_id=task.id,
         into=landing.into,

@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from fleet.config.projects import is_address
@@ -21,9 +20,9 @@ from fleet.schemas import Settings
 _LIMIT = 30.0
 
 
-def trust_upstream(fleet: Control, directory: str, env: Mapping[str, str] = os.environ) -> Upstream:
+def trust_upstream(fleet: Control, directory: str) -> Upstream:
     """Trust the address that the branch which work lands on is pushed to. Raises FleetError."""
-    refuse_agents(env, "say where fleet pushes to")
+    refuse_agents(fleet.env, "say where fleet pushes to")
     if is_address(directory) or _is_bare(directory):
         return _trust_address(fleet, directory)
     directory = checked_directory(directory, "--remote")

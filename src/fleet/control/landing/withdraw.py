@@ -1,13 +1,11 @@
 """Takes work from the lander that is to be changed: what an agent goes on with must not land."""
 
-import os
 import threading
 from contextlib import suppress
 from datetime import UTC, datetime
 
 from msgspec import structs
 
-from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.errors import FleetError, Refused
 from fleet.git import repository
@@ -70,7 +68,7 @@ def leave_train(fleet: Control, task_id: str, landing: Landing) -> Landing:
     repo = repository.find(landing.repository) if landing.state == "testing" else None
     if repo is None:
         return landing
-    by = actor(os.environ)
+    by = fleet.by
     with suppress(FleetError, OSError), lander_lock(repo, landing.into) as held:
         for each in complete_train(fleet, repo, landing, by) if held else ():
             LandingSettler(fleet.home, fleet.queue, by=by, now=_now).wait_again(each)

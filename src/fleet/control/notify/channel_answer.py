@@ -1,7 +1,5 @@
 """An answer from elsewhere reaches the question that was answered, or none."""
 
-import os
-
 from fleet.control import Control
 from fleet.control.acts.act_table import carry_out
 from fleet.control.notify.notices import Notice
@@ -31,9 +29,8 @@ def answer_from_channel(
         return False
     try:
         wish = {"id": question.task, "text": text}
-        named = {**os.environ, "BEADS_ACTOR": by}
         channel = by.partition(" ")[0]  # "telegram 1234", "ntfy"
-        carry_out(fleet, "answer", wish, surface=channel, env=named)
+        carry_out(fleet.named(by), "answer", wish, surface=channel)
     except (NotFound, Refused):
         outbox.end_question(question.nonce, GONE)
         return False

@@ -1,6 +1,5 @@
 """`fleet trust`: which tasks wait for their commands to be trusted, and trusting them."""
 
-import os
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.errors import BadInput, NotFound
 from fleet.home import owner_file
@@ -59,7 +57,7 @@ def trust_tasks(fleet: Control, words: Sequence[str], now: datetime) -> list[For
         ask_again(fleet.tracker, owner_file.read_or_make(fleet.home))
     for task in tasks:
         if task.status == "open" and task.not_before is not None:
-            fleet.queue.reopen_task(task, by=actor(os.environ))
+            fleet.queue.reopen_task(task, by=fleet.by)
     return found
 
 

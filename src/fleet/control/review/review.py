@@ -4,12 +4,10 @@ What the person says goes to the session that did the work: at once if its agent
 with the task's next run, for which the task is opened again.
 """
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.landing.only_people import refuse_agents
 from fleet.control.landing.withdraw import withdraw
@@ -89,18 +87,17 @@ def send_back(
     *,
     whole: str = "",
     remarks: Sequence[Remark] = (),
-    env: Mapping[str, str] = os.environ,
 ) -> GivenReview:
     """Give a review to the session that did the work. Raises Refused."""
-    refuse_agents(env, "review work")
+    refuse_agents(fleet.env, "review work")
     if not whole.strip() and not remarks:
         raise BadInput("the review is empty", hint='Say what is to be changed: --reject "…"')
     _check(fleet, task)
     withdraw(fleet, task.id)
-    message = tell(fleet, task, review_text(whole, remarks), now=False, review=True, env=env)
+    message = tell(fleet, task, review_text(whole, remarks), now=False, review=True)
     if message.run is not None or task.status not in ("blocked", "closed"):
         return GivenReview(message=message)
-    fleet.queue.reopen_task(task, by=actor(env), note=_note(whole, remarks))
+    fleet.queue.reopen_task(task, by=fleet.by, note=_note(whole, remarks))
     return GivenReview(message=message, reopened=True)
 
 

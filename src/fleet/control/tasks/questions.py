@@ -1,13 +1,10 @@
 """Questions of agents and people's answers: `artifacts/Q&A.md`, `asked.json`, the task's notes."""
 
-import os
 import time
-from collections.abc import Mapping
 from datetime import datetime
 
 from msgspec import Struct
 
-from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.hosts.runs_elsewhere import runs_elsewhere
 from fleet.control.landing.open_landings import open_landings
@@ -174,7 +171,6 @@ def answer(
     *,
     at: datetime,
     force: bool = False,
-    env: Mapping[str, str] = os.environ,
 ) -> Task:
     """Answer a task's question. An agent that waits has the answer at once; a task that is blocked
     goes back into the queue. Of two answers the first one counts. Raises Refused.
@@ -183,16 +179,16 @@ def answer(
         raise BadInput("the answer is empty", hint='Say something: fleet answer ID "Use SQLite"')
     bring_files(fleet, task)
     if (waits := _asked_elsewhere(fleet, task)) is not None:
-        if _answer_elsewhere(fleet, task, waits, text, by=actor(env)):
+        if _answer_elsewhere(fleet, task, waits, text, by=fleet.by):
             return fleet.queue.get(task.id)
         task = fleet.queue.get(task.id)  # parked meanwhile: the answer is for the next run
         bring_files(fleet, task)
     asked = asked_json.open_question(fleet.home.task(task.id))
     if task.status == "in_progress" and asked is not None:
-        return _answer_running(fleet, task, asked, text, at=at, by=actor(env))
+        return _answer_running(fleet, task, asked, text, at=at, by=fleet.by)
     check_reopenable(fleet, task)
     if _proposal(task):
-        return _decide(fleet, task, text, by=actor(env))
+        return _decide(fleet, task, text, by=fleet.by)
     if not force and (task.status != "blocked" or question_of(fleet, task) is None):
         raise Refused(
             f"{task.id} asks nothing: it is {task.status}",
@@ -205,16 +201,16 @@ def answer(
         )
     if asked is not None:
         task_dir = fleet.home.task(task.id)
-        given = record_answer(task_dir, asked.id, text, by=actor(env), at=at)
+        given = record_answer(task_dir, asked.id, text, by=fleet.by, at=at)
         _store_answer(fleet, task, asked=True)
-        return _reopened(fleet, task, given, by=actor(env))
+        return _reopened(fleet, task, given, by=fleet.by)
     before = _answered_yet_blocked(fleet, task)
     if before is not None and before.answer == (given := before.chosen(text.strip())):
-        return _reopened(fleet, task, given, by=actor(env))
+        return _reopened(fleet, task, given, by=fleet.by)
     questions_file.add_answer(fleet.home.task(task.id), text.strip(), at)
     _store_answer(fleet, task, asked=False)
     # The question stays in the notes; what stands below it says that it is no longer open.
-    return fleet.queue.reopen_task(task, by=actor(env), note=f"ANSWERED: {_first(text)}")
+    return fleet.queue.reopen_task(task, by=fleet.by, note=f"ANSWERED: {_first(text)}")
 
 
 def _store_answer(fleet: Control, task: Task, *, asked: bool) -> None:

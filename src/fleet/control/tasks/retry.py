@@ -1,11 +1,7 @@
 """`fleet retry`: put a task back into the queue, and the rules for when that is possible."""
 
-import os
-from collections.abc import Mapping
-
 from msgspec import structs
 
-from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.landing.withdraw import withdraw
 from fleet.control.queue.other_hosts import bring_files, store_task_file, write_settings
@@ -27,7 +23,6 @@ def retry(
     *,
     budget: Budget | None = None,
     fresh: bool = False,
-    env: Mapping[str, str] = os.environ,
 ) -> Task:
     """Put a task back into the queue with attempts counted anew. Raises Refused.
 
@@ -51,7 +46,7 @@ def retry(
     forgive(fleet.home.task(task.id))
     if (fleet.home.task(task.id) / FORGIVEN).exists():
         store_task_file(fleet, task, FORGIVEN)
-    return fleet.queue.reopen_task(task, by=actor(env), anew=True)
+    return fleet.queue.reopen_task(task, by=fleet.by, anew=True)
 
 
 def _begin_afresh(fleet: Control, task: Task) -> None:

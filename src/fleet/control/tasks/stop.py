@@ -63,11 +63,10 @@ def stop(
     *,
     now: bool,
     margin: float = MARGIN,
-    env: Mapping[str, str] = os.environ,
 ) -> StopEnd:
     """End a task's run, and wait for the end or until time is up."""
     _check_running(fleet, task)
-    by, run = actor(env), latest_run(fleet.home.task(task.id))
+    by, run = fleet.by, latest_run(fleet.home.task(task.id))
     patience = (0.0 if now else _grace(fleet, run)) + margin
     owner = owner_file.read(fleet.home)
     ours = task.lease_owner in (None, owner)

@@ -1,14 +1,11 @@
 """`fleet tell`: leave a message for the agent of a task, for now or for the task's next run."""
 
-import os
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Literal
 
 from msgspec import Struct
 
-from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.queue.other_hosts import is_elsewhere_now
 from fleet.control.tasks.retry import lives
@@ -65,12 +62,11 @@ def tell(
     *,
     now: bool,
     review: bool = False,
-    env: Mapping[str, str] = os.environ,
 ) -> LeftMessage:
     """Leave a message for a task's agent. `now`: a running agent is stopped and carried on.
     `review`: the session that did the work goes on with it, also after its run has ended.
     """
-    by, task_dir = actor(env), fleet.home.task(task.id)
+    by, task_dir = fleet.by, fleet.home.task(task.id)
     if fleet.is_shared and not lives(fleet, task):
         return _tell_through_queue(fleet, task, text, by=by, now=now, review=review)
     left = messages.add(task_dir, text, by=by, at=datetime.now(UTC), review=review)

@@ -79,9 +79,11 @@ def test_many_at_once_make_one_chain(home):
 
 def test_an_act_of_a_surface_is_recorded_with_its_end(fleet):
     """Also one that was refused; surface and person are those that asked."""
-    carry_out(fleet, "pause", {}, surface="web", env=WHO)
+    fleet.env = WHO
+    carry_out(fleet, "pause", {}, surface="web")
+    fleet.env = {**WHO, "FLEET_RUN_ID": "me.x.1"}
     with pytest.raises(Refused):
-        carry_out(fleet, "pause", {}, surface="web", env={**WHO, "FLEET_RUN_ID": "me.x.1"})
+        carry_out(fleet, "pause", {}, surface="web")
     done, refused = lines(fleet.home)
     assert (done.surface, done.user, done.verb, done.end) == ("web", "ada", "pause", "done")
     assert done.line == "fleet pause"
@@ -96,7 +98,7 @@ def test_an_act_that_breaks_off_is_recorded_too(fleet, monkeypatch):
 
     monkeypatch.setattr(each_act, "pause", gone)
     with pytest.raises(OSError, match="Input/output"):
-        carry_out(fleet, "pause", {}, surface="web", env=WHO)
+        carry_out(fleet, "pause", {}, surface="web")
     (line,) = lines(fleet.home)
     assert (line.verb, line.end) == ("pause", "broken off")
 
@@ -108,7 +110,7 @@ def test_a_disk_that_takes_nothing_stops_no_act_and_the_person_is_told(fleet, mo
         raise OSError(28, os.strerror(28))
 
     monkeypatch.setattr(audit_log, "append", full)
-    end = carry_out(fleet, "pause", {}, surface="top", env=WHO)
+    end = carry_out(fleet, "pause", {}, surface="top")
     assert (fleet.home.path / "paused").exists()
     assert end.words.endswith("But it is not in the audit: No space left on device.")
     env = {**WHO, "FLEET_HOME": str(fleet.home.path)}

@@ -23,7 +23,8 @@ def compared(fleet, repo):
     repo.commit(a="one\n")
     task = fleet.queue.add(Draft(title="Make it loud", assignee="ada"))
     task_json.write(fleet.home, task.id, Settings(cwd=str(repo.root), verify=("make test",)))
-    begin(fleet, task, [("claude", None), ("codex", "small")], env={"USER": "ada"})
+    fleet.env = {"USER": "ada"}
+    begin(fleet, task, [("claude", None), ("codex", "small")])
     return task
 
 
