@@ -84,7 +84,7 @@ def test_work_is_held_released_landed_and_taken_back(stage, page):
     assert "TWO" not in stage.repo.git("show", "HEAD:a")
     page.keyboard.press("?")
     for line in ("--hold", "--release", "--revert"):
-        done = f"fleet land {line} {task_id.removeprefix('fleet-')}"
+        done = f"fleet land {line} {task_id}"
         expect(page.locator(".command-log")).to_contain_text(done)
 
 

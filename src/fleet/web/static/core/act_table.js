@@ -10,7 +10,6 @@ import {link} from './router.js';
  * @typedef {object} Act
  * @property {string} label on its button
  * @property {string} [title] of its dialog, where that is not the label
- * @property {string} done what is said of it afterwards
  * @property {'answer' | 'operate'} role
  * @property {(row: TaskRow) => boolean} fits it is possible with a task that stands so
  * @property {(id: string, text: string, more: More) => string} line
@@ -57,64 +56,64 @@ const reopened = (row) => ({
 /** @type {Record<string, Act>} */
 export const ACTS = {
   answer: {
-    label: 'Answer', key: 'a', done: 'Answered', role: 'answer',
+    label: 'Answer', key: 'a', role: 'answer',
     asks: 'Your answer. The next run reads it in the same session.',
     fits: (row) => Boolean(row.question),
     line: (id, text) => `fleet answer ${shortId(id)} ${quoted(text)}`,
     hopes: (row) => ({...reopened(row), reason: 'answered; its turn comes'}),
   },
   tell: {
-    label: 'Tell', key: 't', done: 'Told', role: 'answer',
+    label: 'Tell', key: 't', role: 'answer',
     asks: 'What the agent should know. It reads this with its next step.',
     options: [['now', 'stop the agent for it, and carry its session on', 'yes']],
     fits: (row) => row.group !== 'done',
     line: (id, text, more) => `fleet tell${flags(more)} ${shortId(id)} ${quoted(text)}`,
   },
   stop: {
-    label: 'Stop', key: 's', done: 'Stopped', role: 'operate', undo: 'retry',
+    label: 'Stop', key: 's', role: 'operate', undo: 'retry',
     fits: runs,
     line: (id) => `fleet stop ${shortId(id)}`,
     hopes: (row) => ({reason: 'as asked', run: row.run && {...row.run, doing: 'stopping'}}),
   },
   retry: {
-    label: 'Retry', key: 'r', done: 'Back in the queue', role: 'operate',
+    label: 'Retry', key: 'r', role: 'operate',
     fits: stands,
     line: (id, _, more) => `fleet retry ${shortId(id)}${flags(more)}`,
     hopes: reopened,
   },
   land: {
-    label: 'Land', key: 'L', done: 'Approved, it lands', role: 'operate',
+    label: 'Land', key: 'L', role: 'operate',
     back: (id) => `Once it has landed, this takes it back: fleet land --revert ${shortId(id)}`,
     fits: (row) => row.landing === 'asks',
     line: (id) => `fleet land ${shortId(id)}`,
     hopes: () => ({group: 'running', reason: '', landing: 'waiting', way_on: null}),
   },
   hold: {
-    label: 'Hold', done: 'Held', role: 'operate', undo: 'release',
+    label: 'Hold', role: 'operate', undo: 'release',
     fits: (row) => row.landing === 'waiting' || row.landing === 'asks',
     line: (id) => `fleet land --hold ${shortId(id)}`,
   },
   release: {
-    label: 'Release', done: 'Released', role: 'operate', undo: 'hold',
+    label: 'Release', role: 'operate', undo: 'hold',
     fits: (row) => row.landing === 'held',
     line: (id) => `fleet land --release ${shortId(id)}`,
     hopes: () => ({landing: 'waiting', way_on: null}),
   },
   reject: {
-    label: 'Send back', done: 'Sent back', role: 'operate',
+    label: 'Send back', role: 'operate',
     asks: 'What is wrong with the work. The session that did it goes on with this.',
     fits: (row) => row.landing !== null || row.verdict !== null,
     line: (id, text) => `fleet review ${shortId(id)} --reject ${quoted(text)}`,
     hopes: reopened,
   },
   revert: {
-    label: 'Take back', done: 'Taken back', role: 'operate', typed: 'revert', seldom: true,
+    label: 'Take back', role: 'operate', typed: 'revert', seldom: true,
     why: 'The work is taken off its branch again, as one commit that is verified.',
     fits: (row) => row.landing === 'landed',
     line: (id) => `fleet land --revert ${shortId(id)}`,
   },
   pick: {
-    label: 'Compare', title: 'Pick', done: 'Picked', role: 'operate', seldom: true, typed: 'pick',
+    label: 'Compare', title: 'Pick', role: 'operate', seldom: true, typed: 'pick',
     why: 'It lands, and the others are put away.',
     at: (id) => link('compare', id),
     fits: isCompared,
@@ -122,7 +121,7 @@ export const ACTS = {
     hopes: () => ({reason: 'the picked one lands', way_on: null}),
   },
   pick_anyway: {
-    label: 'Pick all the same', done: 'Picked', role: 'operate', seldom: true, typed: 'pick',
+    label: 'Pick all the same', role: 'operate', seldom: true, typed: 'pick',
     why: 'Its evidence does not bear it out: it is neither checked nor plausible. It lands all the same, and the others'
       + ' are put away.',
     at: (id) => link('compare', id),
@@ -131,30 +130,30 @@ export const ACTS = {
     hopes: () => ({reason: 'the picked one lands', way_on: null}),
   },
   retry_with: {
-    label: 'Retry with …', done: 'Back in the queue', role: 'operate', seldom: true,
+    label: 'Retry with …', role: 'operate', seldom: true,
     options: [['budget', 'Budget from now on, like $10', 'text'], ['fresh', 'a new clone and a new session', 'yes']],
     fits: stands,
     line: (id, _, more) => `fleet retry ${shortId(id)}${flags(more)}`,
     hopes: reopened,
   },
   stop_now: {
-    label: 'Stop at once', done: 'Killed', role: 'operate', typed: 'stop', seldom: true,
+    label: 'Stop at once', role: 'operate', typed: 'stop', seldom: true,
     why: 'The agent is killed, without the time to end by itself.',
     fits: runs,
     line: (id) => `fleet stop --now ${shortId(id)}`,
   },
   pause: {
-    label: 'Pause fleet', key: 'P', done: 'Paused: no new run begins', role: 'operate', undo: 'resume', global: true,
+    label: 'Pause fleet', key: 'P', role: 'operate', undo: 'resume', global: true,
     fits: always,
     line: () => 'fleet pause',
   },
   resume: {
-    label: 'Resume fleet', key: 'P', done: 'Resumed', role: 'operate', undo: 'pause', global: true,
+    label: 'Resume fleet', key: 'P', role: 'operate', undo: 'pause', global: true,
     fits: always,
     line: () => 'fleet resume',
   },
   stop_all: {
-    label: 'Stop all', key: 'S', done: 'Stopped all', role: 'operate', typed: 'stop', global: true,
+    label: 'Stop all', key: 'S', role: 'operate', typed: 'stop', global: true,
     why: 'Every agent is ended at once, with all that it started, and no new run begins.',
     fits: always,
     line: () => 'fleet stop --all --now',

@@ -3,13 +3,14 @@
 import {signal} from '../vendor/preact.js';
 import {ACTS, request} from './act_table.js';
 import {Refusal, write} from './api.js';
-import {plural, shortId} from './format.js';
+import {shortId} from './format.js';
 import {go} from './router.js';
 import {role} from './session.js';
 import {home, hope, picked, rowOf} from './store.js';
 import {tell} from './tell.js';
 
 /** @typedef {import('./act_table.js').More} More */
+/** @typedef {import('./shapes').ActEnd} ActEnd */
 
 /** The act that is being written: its dialog is open. */
 export const open = signal(/** @type {{verb: string, ids: string[], more: More} | null} */ (null));
@@ -93,17 +94,17 @@ export async function perform(verb, ids, text, more = {}) {
     takeBack[i]();
     tellRefusal(result.reason);
   });
-  if (did.length) tellDone(verb, did, text, more);
+  if (did.length) tellDone(verb, did, results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])));
   return did.length === all.length;
 }
 
-/** @param {string} verb @param {string[]} ids @param {string} text @param {More} more */
-function tellDone(verb, ids, text, more) {
-  const {label, undo, done, back, global, line} = ACTS[verb];
-  const whom = ids.length === 1 ? shortId(ids[0]) : plural(ids.length, 'task');
+/** In fleet's own words: an agent that was told to stop may not have ended yet. */
+function tellDone(/** @type {string} */ verb, /** @type {string[]} */ ids, /** @type {ActEnd[]} */ ends) {
+  const {label, undo, back, global} = ACTS[verb];
+  const [first, ...more] = ends.map((end) => end.words);
   tell({
-    kind: 'done', act: label, text: global ? done : `${done}: ${whom}`, hint: back?.(ids[0]),
-    line: ids.map((id) => line(id, text, more)).join('; '),
+    kind: 'done', act: label, text: more.length > 2 ? `${first} And ${more.length} more.` : [first, ...more].join(' '),
+    hint: back?.(ids[0]), line: ends.map((end) => end.line).join('; '),
     undo: undo ? () => void perform(undo, global ? [] : ids, '') : undefined,
   });
   picked.value = new Set();
@@ -115,7 +116,7 @@ export function tellRefusal(error) {
   tell({kind: 'refused', text: error instanceof Error ? error.message : String(error), hint});
 }
 
-/** @param {string} name @param {string} id @param {string} text @param {More} more */
+/** @param {string} name @param {string} id @param {string} text @param {More} more @returns {Promise<ActEnd>} */
 function send(name, id, text, more) {
   const {verb, fields} = request(name, more);
   return write(`acts/${verb}`, {...(id ? {id} : {}), ...(text ? {text} : {}), ...fields});

@@ -8,7 +8,7 @@ export function PlanTab({whole}) {
   const {plan, knowledge, cut} = whole.texts;
   if (!plan && !knowledge) {
     return html`<div class="empty"><h2>No plan yet</h2>
-      <p>Agents keep their plan in <code>artifacts/PLAN.md</code>
+      <p>Agents keep their plan in <code>artifacts/PLAN_AND_STATUS.md</code>
         ${' and what they learn in '}<code>artifacts/KNOWLEDGE.md</code>; the next run reads both.</p>
       <p>This one has written neither.</p></div>`;
   }
