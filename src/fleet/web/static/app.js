@@ -1,10 +1,9 @@
 // The page: a session, one stream, a view by its address.
 
 import {html, render} from './vendor/preact.js';
-import {fileAt} from './core/files.js';
 import {begin, isPaused} from './core/acts.js';
-import {watchAttention} from './core/attention.js';
-import {watchDesktop} from './core/desktop.js';
+import {fileAt} from './core/api.js';
+import {watchAttention, watchDesktop} from './core/attention.js';
 import {useKeys} from './core/keys.js';
 import {go, route} from './core/router.js';
 import {enter, lockedOut} from './core/session.js';

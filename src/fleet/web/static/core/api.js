@@ -1,4 +1,4 @@
-// Requests to /api/v1, with the session key and errors that say what to do.
+// Requests to /api/v1, with the session key and errors that say what to do; and where the page's own files are.
 
 import {forget, key} from './session.js';
 
@@ -65,3 +65,8 @@ export async function write(path, body) {
   });
   return answer.json();
 }
+
+const ROOT = new URL('../', import.meta.url);
+
+/** The address of a file of the page, whatever the server has above it. @param {string} name */
+export const fileAt = (name) => new URL(name, ROOT).href;

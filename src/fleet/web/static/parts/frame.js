@@ -1,14 +1,13 @@
 // The frame of the page: where one can go, and whether what is shown is true now.
 
 import {html, useComputed} from '../vendor/preact.js';
-import {fileAt} from '../core/files.js';
 import {begin} from '../core/acts.js';
-import {now} from '../core/clock.js';
+import {fileAt} from '../core/api.js';
 import {basename, dollars, span} from '../core/format.js';
 import {route} from '../core/router.js';
 import {home, link as stream} from '../core/store.js';
 import {palette} from './palette.js';
-import {Ago} from './time.js';
+import {Ago, now} from './time.js';
 
 /** @type {{view: string, word: string, key: string, icon: () => unknown}[]} */
 export const PLACES = [

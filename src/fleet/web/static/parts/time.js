@@ -1,8 +1,20 @@
 // Times on the page: relative, kept right by one clock, the exact moment on hover.
 
-import {html, useComputed, useRef} from '../vendor/preact.js';
-import {now} from '../core/clock.js';
+import {html, signal, useComputed, useRef} from '../vendor/preact.js';
 import {clock, exact, relative, span} from '../core/format.js';
+
+/** One clock for every relative time: milliseconds, once a second while the page is looked at. */
+export const now = signal(Date.now());
+
+let timer = 0;
+function tick() {
+  clearInterval(timer);
+  if (document.hidden) return;
+  now.value = Date.now();
+  timer = setInterval(() => { now.value = Date.now(); }, 1000);
+}
+document.addEventListener('visibilitychange', tick);
+tick();
 
 /**
  * `4 min ago`, `in 2 h 05`.

@@ -1,10 +1,9 @@
 // One file of a diff. Its rows are asked for when it comes into sight, or when it is unfolded.
 
 import {html, useState} from '../../vendor/preact.js';
-import {toggleViewed, viewed, viewedName, writing} from './review.js';
+import {CommentForm, CommentShown, toggleViewed, viewed, viewedName, writing} from './review.js';
 import {plain, visible, visibleLine} from '../../core/text.js';
 import {useHunks, useNear} from './hunks.js';
-import {CommentForm, CommentShown} from './line_comment.js';
 import {PlusMinus} from '../../parts/figures.js';
 import {clickedLine, SplitHunk, UnifiedHunk} from './lines.js';
 

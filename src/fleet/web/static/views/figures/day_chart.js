@@ -1,7 +1,7 @@
 // Money and tokens by day. uPlot is loaded here and nowhere else.
 
 import {html, useEffect, useRef} from '../../vendor/preact.js';
-import {fileAt} from '../../core/files.js';
+import {fileAt} from '../../core/api.js';
 import {count, dollars} from '../../core/format.js';
 
 /** @typedef {import('../../core/shapes').Spent} Spent */

@@ -1,6 +1,9 @@
 // Now, the home: what needs you, what runs, what waits and why, what is done. A list or a board.
 
 import {html, useMemo, useRef} from '../../vendor/preact.js';
+import {ACTS} from '../../core/act_table.js';
+import {begin, possible} from '../../core/acts.js';
+import {plural} from '../../core/format.js';
 import {useKeys} from '../../core/keys.js';
 import {route, setQuery} from '../../core/router.js';
 import {groups, home, picked, rowOf} from '../../core/store.js';
@@ -8,7 +11,6 @@ import {valueOf} from '../../parts/act_dialog.js';
 import {Board} from './board.js';
 import {CommandLine} from '../../parts/copy.js';
 import {palette} from '../../parts/palette.js';
-import {PickedBar} from './picked_bar.js';
 import {Row} from './row.js';
 import {taskKeys, useCursor} from './task_keys.js';
 import {Ago} from '../../parts/time.js';
@@ -78,6 +80,21 @@ export function Now() {
     ${picked.value.size ? html`<${PickedBar}/>` : ''}
     ${!shown.some((each) => each.ids.length) ? html`<${Nothing} wanted=${wanted}/>` : board
       ? html`<${Board} shown=${shown}/>` : shown.map((each) => html`<${Group} key=${each.group} ...${each}/>`)}
+  </div>`;
+}
+
+/** Acts on all tasks that are picked. */
+function PickedBar() {
+  const ids = [...picked.value];
+  const acts = Object.entries(ACTS).filter(([verb, act]) => !act.global && !act.seldom
+    && possible(verb, ids));
+  return html`<div class="picked-bar" role="toolbar" aria-label="Acts on picked tasks">
+    <b>${plural(ids.length, 'task')} picked</b>
+    ${acts.map(([verb, act]) => html`<button class="button" onClick=${() => begin(verb, ids)}>
+      ${act.label} ${act.key ? html`<span class="key">${act.key}</span>` : ''}</button>`)}
+    <span class="grow"></span>
+    <button class="button plain" onClick=${() => { picked.value = new Set(); }}>None <span class="key">Esc</span>
+      </button>
   </div>`;
 }
 

@@ -1,7 +1,7 @@
 // What agents want to know, answered in place.
 
 import {html} from '../../vendor/preact.js';
-import {askLeave, leave} from '../../core/desktop.js';
+import {askLeave, leave} from '../../core/attention.js';
 import {basename, shortId} from '../../core/format.js';
 import {useKeys} from '../../core/keys.js';
 import {link} from '../../core/router.js';

@@ -1,6 +1,6 @@
 // The receipt: the verdict, what it rests on, what the run changed and what it cost.
 
-import {html} from '../../vendor/preact.js';
+import {html, useState} from '../../vendor/preact.js';
 import {bytes, count, dollars, plural, seconds, span} from '../../core/format.js';
 import {useLoaded} from '../../core/loaded.js';
 import {link, route, setQuery} from '../../core/router.js';
@@ -9,12 +9,13 @@ import {CommandLine} from '../../parts/copy.js';
 import {PlusMinus} from '../../parts/figures.js';
 import {Mark, outcomeWords, toneOf, wordOf} from '../../parts/status.js';
 import {Clock} from '../../parts/time.js';
-import {Output} from './output.js';
 import {Asked} from './asked.js';
 
 /** @typedef {import('../../core/shapes').WholeTask} WholeTask */
 /** @typedef {import('../../core/shapes').Receipt} Receipt */
 
+/** Characters of an output that are shown at once: its end. */
+const MOST = 4000;
 const MEANS = {
   checked: 'Your verify commands passed on what the run left.',
   plausible: 'Nothing contradicts the claim, and nothing proves it: there is no verify command.',
@@ -155,4 +156,14 @@ function Used({receipt}) {
   ]);
   return html`<dl class="used">${facts.map(([name, value]) =>
     html`<div><dt>${name}</dt><dd dir="auto">${typeof value === 'string' ? visible(value) : value}</dd></div>`)}</dl>`;
+}
+
+/** The end of what a command printed, as it is: control characters as marks. @param {{text: string}} props */
+function Output({text}) {
+  const [all, setAll] = useState(false);
+  const long = text.length > MOST;
+  return html`<div class="output-box"><pre class="output" tabindex="0" aria-label="Output">${visible(all || !long
+    ? text : text.slice(-MOST))}</pre>
+    ${long && !all ? html`<button class="button plain"
+      onClick=${() => setAll(true)}>All ${text.length.toLocaleString('en')} characters</button>` : ''}</div>`;
 }

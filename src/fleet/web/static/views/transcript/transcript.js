@@ -6,8 +6,7 @@ import {route, setQuery} from '../../core/router.js';
 import {rowOf} from '../../core/store.js';
 import {TranscriptPages} from './pages.js';
 import {valueOf} from '../../parts/act_dialog.js';
-import {Chunk} from './chunk.js';
-import {foldAll} from './entry.js';
+import {Chunk, foldAll} from './entry.js';
 import {Problem} from '../../parts/problem.js';
 import {Hits} from './hits.js';
 
