@@ -60,7 +60,7 @@ def main() -> None:
     except FleetError as error:
         if debug:
             raise
-        from fleet.cli.print_lines import print_line
+        from fleet.cli.terminal_text import print_line
         from fleet.schemas.shown_text import harmless
 
         print_line(harmless(f"Error: {error.message}"), err=True)

@@ -111,7 +111,9 @@ def test_undo_takes_back_the_last_act_or_none(stage, page):
     page.keyboard.press("P")
     expect(page.locator(".standing")).to_contain_text("Paused")
     row(page, task_id).get_by_role("button", name="Retry").click()
-    expect(page.locator("#told")).to_contain_text(f"{task_id} is open again; its attempts are forgotten.")
+    expect(page.locator("#told")).to_contain_text(
+        f"{task_id} is open again; its attempts are forgotten."
+    )
     page.keyboard.press("Control+z")
     expect(page.locator("#told")).to_have_text("Retry cannot be undone.")
     expect(page.locator(".standing")).to_contain_text("Paused")

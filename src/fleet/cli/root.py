@@ -9,7 +9,7 @@ import click
 from fleet import __version__
 from fleet.cli import COMMANDS
 from fleet.cli.fast_path import QUICK, as_click
-from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import print_line
 
 #: What a shell sets that asks click how a line could go on.
 _COMPLETES = "_FLEET_COMPLETE"

@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from fleet.cli.best_effort import best_effort
-from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import print_line
 from fleet.config import KEYS, projects
 from fleet.control import Control
 from fleet.errors import FleetError

@@ -1,5 +1,6 @@
-"""Text on a terminal: text of tasks and agents is shown and never obeyed, broken between words, in
-columns and in colours.
+"""Text on its way to a person: on a terminal text of tasks and agents is shown and never obeyed, in
+columns and in colours, and broken between words at the terminal's width; in a pipe or a file each
+sentence stays one line.
 """
 
 import os
@@ -11,23 +12,46 @@ from fleet.schemas.shown_text import cells, one_line
 
 #: The width of output that goes to a file or a program: nothing is cut.
 ENDLESS = 10_000
-
+#: Where the text of a line of the log begins, behind its time.
+AFTER_TIME = 10
+#: The least room that a text is broken for: in less, each word would stand alone.
+_LEAST_ROOM = 20
 _SGR: Mapping[str, str] = MappingProxyType(
     {
         "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35",
-        "cyan": "36", "bold red": "1;31", "bold yellow": "1;33",
-        "bold green": "1;32", "bold magenta": "1;35",
+        "cyan": "36",
     }
 )  # fmt: skip
+
+
+def print_line(text: str = "", indent: int = 2, *, err: bool = False) -> None:
+    """Print a sentence, or several on lines of their own; what does not fit is indented."""
+    out = sys.stderr if err else sys.stdout
+    width = terminal_width() if out.isatty() else ENDLESS
+    shown = (_broken(line, indent, width) for line in text.split("\n"))
+    print("\n".join(shown), file=out, flush=True)
+
+
+def print_row(name: str, value: str, column: int) -> None:
+    """Print `name: value`, the value in a column. Without a name: more of the row above."""
+    print(row(name, value, column), flush=True)
+
+
+def row(name: str, value: str, column: int) -> str:
+    """What `print_row` prints."""
+    head = f"{name}:" if name else ""
+    return f"{head:<{column}}{folded(value, column)}"
+
+
+def _broken(line: str, indent: int, width: int) -> str:
+    words = line.lstrip(" ")
+    begin = len(line) - len(words)
+    return " " * begin + folded(words, begin + indent, width, begin)
 
 
 def lines(text: str, indent: str = "  ") -> str:
     """Text line by line, each indented and free of control characters."""
     return "\n".join(f"{indent}{one_line(line)}".rstrip() for line in text.splitlines())
-
-
-#: The least room that a text is broken for: in less, each word would stand alone.
-_LEAST_ROOM = 20
 
 
 def terminal_width() -> int:
@@ -50,8 +74,12 @@ def wants_colour() -> bool:
 
 
 def painted(text: str, style: str) -> str:
-    """Text in a colour, bold or dim; unchanged without a style, or where colours are not wanted."""
-    return f"\x1b[{_SGR[style]}m{text}\x1b[0m" if style and text and wants_colour() else text
+    """Text in a colour, bold, dim or several of these; unchanged without a style, or where colours
+    are not wanted.
+    """
+    if not (style and text and wants_colour()):
+        return text
+    return f"\x1b[{';'.join(_SGR[word] for word in style.split())}m{text}\x1b[0m"
 
 
 def table(

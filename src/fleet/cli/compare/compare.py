@@ -11,9 +11,8 @@ from fleet import control
 from fleet.cli.compare.follow_entries import all_over, wait_for_entries
 from fleet.cli.compare.output import comparison_json, diff_lines, entry_table, summary_table
 from fleet.cli.print_file import paged
-from fleet.cli.print_lines import AFTER_TIME, print_line
 from fleet.cli.task_ids import task_id
-from fleet.cli.terminal_text import terminal_width
+from fleet.cli.terminal_text import AFTER_TIME, print_line, terminal_width
 from fleet.control import Control
 from fleet.control.acts.each_act import pick
 from fleet.control.compare.begin import begin, comparison_of, complete, parse_wanted, uncommitted

@@ -8,8 +8,7 @@ import click
 
 from fleet.cli.compare.output import entry_table, word
 from fleet.cli.live_view import live_view
-from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import terminal_width
+from fleet.cli.terminal_text import print_line, terminal_width
 from fleet.control import Control
 from fleet.control.compare.results import results
 from fleet.control.status import is_supervised

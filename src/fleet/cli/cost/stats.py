@@ -5,7 +5,7 @@ import click
 from fleet import control
 from fleet.cli.cost.usage import NOTHING, moment
 from fleet.cli.json_output import pretty
-from fleet.cli.terminal_text import table, terminal_width
+from fleet.cli.terminal_text import painted, table, terminal_width
 from fleet.control.usage import ENOUGH, CoderRecord, ended_runs, records
 from fleet.schemas.shown_text import count, one_line
 
@@ -31,7 +31,7 @@ def command(since: str | None, as_json: bool) -> None:
         return
     show(found, terminal_width())
     if any(row.checked_rate is None or row.cost_per_checked is None for row in found):
-        click.secho(f"-: of fewer than {ENOUGH} tasks, or not known", dim=True)
+        click.echo(painted(f"-: of fewer than {ENOUGH} tasks, or not known", "dim"))
 
 
 _HEAD = (

@@ -8,7 +8,7 @@ import msgspec
 
 from fleet import control
 from fleet.cli.json_output import pretty
-from fleet.cli.terminal_text import table, terminal_width
+from fleet.cli.terminal_text import painted, table, terminal_width
 from fleet.control import Control
 from fleet.control.budget_status import day_budgets
 from fleet.control.usage import (
@@ -101,7 +101,7 @@ def show(
     head = (by, *_HEAD)
     for line in table(head, rows, right=_HEAD, width=columns, drop=_DROP):
         click.echo(line)
-    click.secho(_summary(spent_together("all", runs)), dim=True)
+    click.echo(painted(_summary(spent_together("all", runs)), "dim"))
 
 
 def _named(name: str, titles: Mapping[str, str], width: int) -> str:
@@ -114,11 +114,11 @@ def _named(name: str, titles: Mapping[str, str], width: int) -> str:
 def show_budgets(days: Sequence[BudgetStatus]) -> None:
     names = [_name(each) for each in days]
     width = max(map(len, names))
-    click.secho("budgets of today", bold=True)
+    click.echo(painted("budgets of today", "bold"))
     for name, each in zip(names, days, strict=True):
         gauge = bar(each.spent.share_of(each.budget), _BAR)
         colour = "red" if each.reached else "yellow" if each.near else "green"
-        line = f"{name:<{width}}  {click.style(gauge, fg=colour)} {one_line(each.figures)}"
+        line = f"{name:<{width}}  {painted(gauge, colour)} {one_line(each.figures)}"
         click.echo(f"{line}: spent, {one_line(each.way_out)}" if each.reached else line)
 
 
@@ -216,4 +216,4 @@ def _show_prices(fleet: Control, *, as_json: bool) -> None:
         "Dollars for a million tokens. List prices of genai-prices: a starting point."
         ' Yours go before them: [prices."pattern"] in runtime.toml.'
     )
-    click.secho(text, dim=True)
+    click.echo(painted(text, "dim"))

@@ -7,7 +7,7 @@ import click
 from fleet import control
 from fleet.cli.json_output import pretty
 from fleet.cli.live_view import waiting
-from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import print_line
 from fleet.control.hosts.add.add_host import AddedHost, HostFacts, HostPlan, Start, add_host, look
 from fleet.control.hosts.add.ssh_call import destination
 from fleet.errors import BadInput

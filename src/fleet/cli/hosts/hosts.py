@@ -7,7 +7,7 @@ import click
 
 from fleet import control
 from fleet.cli.live_view import watch_lines
-from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import painted, print_line
 from fleet.control.hosts.hosts_now import HostNow, hosts_now
 from fleet.schemas.shown_text import duration, one_line
 
@@ -41,13 +41,13 @@ def _lines(found: list[HostNow]) -> Iterator[str]:
     called = Counter(each.host.name for each in found)
     for each in found:
         host = each.host
-        state = click.style(each.state, fg=_COLOURS.get(each.state))
+        state = painted(each.state, _COLOURS.get(each.state, ""))
         here = " (here)" if each.here else ""
         id_ = f" {host.id}" if called[host.name] > 1 else ""
         # Leases outlive a supervisor: so do its tasks.
         used = f"{len(each.tasks)} of {host.slots} slots"
         seen = "" if each.state == "gone" else f", seen {duration(each.seen.total_seconds())} ago"
-        name = click.style(one_line(host.name), bold=True)
+        name = painted(one_line(host.name), "bold")
         yield f"{name}{id_}{here}  {state}  {used}  fleet {one_line(host.version)}{seen}"
         if host.why_idle and each.state == "up":
             yield f"    takes nothing: {one_line(host.why_idle)}"

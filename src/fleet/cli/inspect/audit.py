@@ -3,7 +3,7 @@
 import click
 
 from fleet import control
-from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import painted, print_line
 from fleet.control.audit.audit_log import AuditLine, lines, verify
 from fleet.schemas.shown_text import counted, one_line
 
@@ -45,5 +45,5 @@ def _shown(line: AuditLine) -> str:
     end = "" if line.end == "done" else f"  → {one_line(line.end)}"
     # A person on a channel is called by it: `telegram 1234`.
     name = line.user if line.user.startswith(line.surface) else f"{line.surface} {line.user}"
-    who = click.style(one_line(f"{name} {line.session}".strip()), fg="cyan")
+    who = painted(one_line(f"{name} {line.session}".strip()), "cyan")
     return f"{when}  {who}  {one_line(line.line)}{end}"

@@ -4,8 +4,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from fleet import control
-from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import painted
+from fleet.cli.terminal_text import painted, print_line
 from fleet.errors import FleetError
 from fleet.schemas.shown_text import cells, one_line
 

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from fleet.cli.json_output import pretty
-from fleet.cli.print_lines import print_line, row
+from fleet.cli.terminal_text import painted, print_line, row
 from fleet.control.review.receipt_rows import landing_rows, receipt_rows, verdict_words
 from fleet.home.landing_json import Landing
 from fleet.schemas import Receipt
@@ -36,7 +36,7 @@ def receipt_lines(receipt: Receipt, landing: Landing | None = None) -> Iterator[
     earlier = f"; the run before: --run {receipt.run - 1}" if receipt.run > 1 else ""
     yield f"{receipt.task_id}, run {receipt.run}: {_state(receipt)}{earlier}"
     for each in (*landing_rows(landing), *receipt_rows(receipt)):
-        end = f"  {click.style(each.end, fg=each.style)}" if each.end else ""
+        end = f"  {painted(each.end, each.style)}" if each.end else ""
         yield row(each.name, f"{each.text}{end}", _COLUMN)
 
 
@@ -47,4 +47,4 @@ def _state(receipt: Receipt) -> str:
         return words
     state = receipt.verdict.state
     word = state.replace("_", " ")
-    return words.replace(word, click.style(word, fg=VERDICT_COLOURS[state], bold=True), 1)
+    return words.replace(word, painted(word, f"bold {VERDICT_COLOURS[state]}"), 1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import print_line
 from fleet.control import Control
 from fleet.control.tasks.restore import RestorePlan, carry_out, plan
 from fleet.errors import FleetError

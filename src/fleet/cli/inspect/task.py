@@ -12,8 +12,8 @@ from fleet.cli.inspect.diff import show_diff
 from fleet.cli.inspect.receipt import show_receipt
 from fleet.cli.inspect.restore import restore
 from fleet.cli.print_file import put, put_lines
-from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import task_id
+from fleet.cli.terminal_text import print_line
 from fleet.cli.tracker.show import show_task
 from fleet.control.landing.open_landings import landing_of_run
 from fleet.control.tasks.in_progress import in_progress

@@ -12,10 +12,9 @@ from fleet.cli.json_output import pretty
 from fleet.cli.landing.waiting_table import waiting_table
 from fleet.cli.live_view import waiting
 from fleet.cli.print_file import coloured_diff, paged
-from fleet.cli.print_lines import print_line
 from fleet.cli.run.run import NEEDS_YOU
 from fleet.cli.task_ids import completer
-from fleet.cli.terminal_text import terminal_width
+from fleet.cli.terminal_text import print_line, terminal_width
 from fleet.control import Control
 from fleet.control.acts.each_act import hold, land, release, revert
 from fleet.control.landing.check_folds import CheckedFolds, FoldConflict, check_folds

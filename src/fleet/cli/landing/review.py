@@ -7,9 +7,8 @@ from fleet import control
 from fleet.cli.inspect.receipt import receipt_lines
 from fleet.cli.json_output import pretty
 from fleet.cli.print_file import coloured_diff, paged
-from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import task_id
-from fleet.cli.terminal_text import folded, painted
+from fleet.cli.terminal_text import folded, painted, print_line
 from fleet.control import Control
 from fleet.control.acts import each_act
 from fleet.control.landing.open_landings import landing_of_run

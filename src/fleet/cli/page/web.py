@@ -12,8 +12,7 @@ import click
 
 from fleet import control
 from fleet.cli.json_output import pretty
-from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import table, wants_colour
+from fleet.cli.terminal_text import print_line, table, wants_colour
 from fleet.control import Control
 from fleet.control.acts.act_table import Role
 from fleet.control.landing.only_people import refuse_agents

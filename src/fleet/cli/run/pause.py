@@ -4,7 +4,7 @@ import os
 
 import click
 
-from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import print_line
 from fleet.control.acts.each_act import pause
 from fleet.control.hosts.other_hosts_go_on import other_hosts_go_on
 from fleet.home import home_from, open_home

@@ -3,8 +3,7 @@
 import click
 
 from fleet import control
-from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import lines
+from fleet.cli.terminal_text import lines, painted, print_line
 from fleet.control.landing.open_landings import landing_tasks
 from fleet.control.tasks.questions import Question, questions
 from fleet.schemas.shown_text import counted, one_line
@@ -42,11 +41,11 @@ def command(as_json: bool) -> None:
 def _show(question: Question, *, first: bool) -> None:
     if not first:
         print_line()
-    head = click.style(question.id, fg="cyan")
-    where = click.style(f"[{one_line(question.cwd)}]", dim=True)
+    head = painted(question.id, "cyan")
+    where = painted(f"[{one_line(question.cwd)}]", "dim")
     print_line(f"{head}  {one_line(question.title)}  {where}")
     if question.waiting:
-        print_line(click.style("its agent waits for the answer", fg="yellow"))
+        print_line(painted("its agent waits for the answer", "yellow"))
     if question.note not in question.question:  # the file mostly begins with the same words
         print_line(lines(question.note))
     if question.question:

@@ -3,7 +3,7 @@
 import click
 
 from fleet import control
-from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import print_line
 from fleet.control.supervise.restart import restart
 
 

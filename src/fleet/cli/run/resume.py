@@ -3,8 +3,8 @@
 import click
 
 from fleet import control
-from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import coder_names
+from fleet.cli.terminal_text import print_line
 from fleet.control.acts.each_act import resume, resume_coder
 from fleet.control.status import is_supervised
 from fleet.control.tasks.stop_all import Retried, stopped_tasks

@@ -4,8 +4,8 @@ import click
 
 from fleet import control
 from fleet.cli.live_view import waiting
-from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import for_each, task_ids
+from fleet.cli.terminal_text import print_line
 from fleet.control.acts.each_act import retry
 from fleet.control.acts.task_flags import budget_from
 from fleet.schemas import Task

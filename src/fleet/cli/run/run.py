@@ -8,8 +8,8 @@ import click
 
 from fleet import control
 from fleet.cli.live_view import waiting
-from fleet.cli.print_lines import AFTER_TIME, print_line
 from fleet.cli.task_ids import coder_names
+from fleet.cli.terminal_text import AFTER_TIME, print_line
 from fleet.errors import BadInput
 from fleet.schemas.units import span
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
-from fleet.cli.print_lines import print_row
+from fleet.cli.terminal_text import print_row
 from fleet.control.landing.open_landings import LandingTask
 from fleet.control.queue.needs_person import BlockedTask, TrustWait
 from fleet.control.status import FleetStatus, fleet_status

@@ -8,8 +8,8 @@ import click
 
 from fleet import control
 from fleet.cli.live_view import waiting
-from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import completer
+from fleet.cli.terminal_text import print_line
 from fleet.control import Control
 from fleet.control.acts.each_act import Acted, stop, stop_all, stop_blindly
 from fleet.errors import BadInput, ConfigError

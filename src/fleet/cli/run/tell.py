@@ -3,8 +3,8 @@
 import click
 
 from fleet import control
-from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import given_text, task_id
+from fleet.cli.terminal_text import print_line
 from fleet.control.acts.each_act import tell
 from fleet.control.tasks.retry import way_on
 

@@ -6,8 +6,8 @@ import click
 
 from fleet import control
 from fleet.cli.json_output import pretty
-from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import completer
+from fleet.cli.terminal_text import print_line
 from fleet.control.landing.trust_remote import trust_upstream
 from fleet.control.queue.trust import ForeignTask, ids_in, trust_tasks, waiting_for_trust
 from fleet.errors import BadInput

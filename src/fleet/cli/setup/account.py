@@ -5,9 +5,9 @@ from pathlib import Path
 import click
 
 from fleet import control
-from fleet.cli.print_lines import print_line
 from fleet.cli.setup.accounts import show
 from fleet.cli.task_ids import account_names, coder_names
+from fleet.cli.terminal_text import painted, print_line
 from fleet.control import account
 from fleet.control.accounts import on_account
 from fleet.schemas.shown_text import counted, one_line
@@ -97,7 +97,7 @@ def check(names: tuple[str, ...], as_json: bool) -> int:
     else:
         width = max(len(each.name) for each in found)
         for each in found:
-            mark = click.style("✗", fg="red") if each.problem else click.style("✓", fg="green")
+            mark = painted("✗", "red") if each.problem else painted("✓", "green")
             words = one_line(each.problem or each.said or "nothing speaks against it")
             print_line(f"{mark} {each.name:<{width}}  {each.coder}: {words}")
     return 1 if any(each.problem for each in found) else 0

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import click
 
 from fleet import control
-from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import painted, print_line
 from fleet.control.accounts import AccountNow, accounts_now
 from fleet.schemas import Window
 from fleet.schemas.shown_text import ahead, bar, one_line
@@ -36,7 +36,9 @@ def show(as_json: bool) -> None:
         for line in lines(each, now):
             print_line(line, 4)
     if all(each.own for each in found):
-        click.secho("Your own logins. To add another: fleet account add NAME --coder …", dim=True)
+        print_line(
+            painted("Your own logins. To add another: fleet account add NAME --coder …", "dim")
+        )
 
 
 def lines(each: AccountNow, now: datetime) -> Iterator[str]:
@@ -47,8 +49,8 @@ def lines(each: AccountNow, now: datetime) -> Iterator[str]:
     reserve += f", stops at {account.stop_at} %" if account.stop_at < 100 else ""
     reserve += f", {account.day_budget} a day" if account.day_budget else ""
     mark, colour = ("!", "yellow") if each.shut else ("✓", "green")
-    name = click.style(one_line(account.name), bold=True)
-    yield f"{click.style(mark, fg=colour)} {name} ({one_line(account.coder)}, {login}{reserve})"
+    name = painted(one_line(account.name), "bold")
+    yield f"{painted(mark, colour)} {name} ({one_line(account.coder)}, {login}{reserve})"
     if each.shut:
         until = f" until {ahead(each.until, now)}" if each.until else ""
         yield f"    {one_line(each.shut)}{until}"

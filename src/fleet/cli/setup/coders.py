@@ -3,8 +3,7 @@
 import click
 
 from fleet import control
-from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import painted
+from fleet.cli.terminal_text import painted, print_line
 from fleet.control.list_coders import CoderHere, coders_here, trust_coders
 from fleet.schemas.shown_text import one_line
 
@@ -44,7 +43,7 @@ def trust(names: tuple[str, ...], every: bool) -> None:
 
 
 def _show(coder: CoderHere, width: int) -> None:
-    mark = click.style("✗", fg="red") if coder.problem else click.style("✓", fg="green")
+    mark = painted("✗", "red") if coder.problem else painted("✓", "green")
     default = " (default)" if coder.default else ""
     what = coder.problem or coder.version or coder.remark
     print_line(f"{mark} {coder.name:<{width}}  {one_line(what)}{default}", width + 4)

@@ -8,8 +8,7 @@ from msgspec import structs
 
 from fleet import config, control
 from fleet.cli import task_ids
-from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import folded
+from fleet.cli.terminal_text import folded, painted, print_line
 from fleet.config import Setting, projects
 from fleet.control.edit_config import set_project_settings, set_settings, shown_settings
 from fleet.control.landing.trust_remote import trust_upstream
@@ -44,7 +43,7 @@ def show(raw: bool, as_json: bool) -> None:
     for name, key in config.KEYS.items():
         tag = " (default)" if values[name] == key.default else ""
         click.echo(f"{name:<{width}}{values[name]}{tag}")
-        click.secho(f"{'':<{width}}{folded(key.about, width)}", dim=True)
+        click.echo(painted(f"{'':<{width}}{folded(key.about, width)}", "dim"))
     for pattern, price in fleet.config.prices.items():
         figures = ", ".join(f"{name} {value:g}" for name, value in structs.asdict(price).items())
         click.echo(f"\nprice {one_line(pattern)}\n  {figures} (dollars for a million tokens)")

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import painted, table
+from fleet.cli.terminal_text import painted, print_line, table
 from fleet.doctor.context import MEASURED
 from fleet.doctor.context.load import Survey, total
 from fleet.schemas.shown_text import cut_front, one_line

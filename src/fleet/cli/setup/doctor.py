@@ -6,7 +6,7 @@ import click
 
 from fleet.cli.live_view import waiting
 from fleet.cli.task_ids import account_names, coder_names
-from fleet.cli.terminal_text import folded
+from fleet.cli.terminal_text import folded, painted
 from fleet.control.task_directory import checked_directory
 from fleet.errors import BadInput
 from fleet.schemas.shown_text import one_line
@@ -57,7 +57,7 @@ def command(
     else:
         for finding in findings:
             mark, colour = _MARK[finding.severity]
-            sign = click.style(mark, fg=colour)
+            sign = painted(mark, colour)
             click.echo(f"{sign} {finding.check:<12}{folded(one_line(finding.what), 14)}")
             if finding.fix:
                 click.echo(f"{'':14}{folded(one_line(finding.fix), 14)}")

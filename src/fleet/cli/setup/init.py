@@ -6,7 +6,7 @@ import sys
 import click
 
 from fleet.cli.live_view import waiting
-from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import print_line
 from fleet.control.init import LAND, PERMISSIONS, SANDBOX, InitializedHome, init
 from fleet.home import home_from
 

@@ -5,7 +5,7 @@ from typing import cast
 import click
 
 from fleet import control
-from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import print_line
 from fleet.control.landing.only_people import refuse_agents
 from fleet.control.operator.install_entry import OperatorClient, entry_for, write_entry
 from fleet.errors import BadInput

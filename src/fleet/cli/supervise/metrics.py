@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from fleet import control
-from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import print_line
 
 
 @click.command("metrics")

@@ -8,7 +8,7 @@ import click
 
 from fleet import control
 from fleet.cli.json_output import pretty
-from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import print_line
 from fleet.errors import ConfigError
 from fleet.schemas.shown_text import duration, one_line
 

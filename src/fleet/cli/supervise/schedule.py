@@ -8,7 +8,7 @@ import click
 
 from fleet import control
 from fleet.cli.json_output import pretty
-from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import print_line
 from fleet.control.supervise import schedule as schedules
 from fleet.control.task_directory import checked_directory
 from fleet.schemas.shown_text import moment, one_line

@@ -6,7 +6,7 @@ import click
 
 from fleet import control
 from fleet.cli.live_view import waiting
-from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import print_line
 from fleet.control.supervise import service
 
 

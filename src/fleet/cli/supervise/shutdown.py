@@ -5,7 +5,7 @@ import os
 import click
 
 from fleet.cli.live_view import waiting
-from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import print_line
 from fleet.control.supervise.shutdown import shut_down
 from fleet.home import home_from, open_home
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 
-from fleet.cli.print_lines import AFTER_TIME, print_line
+from fleet.cli.terminal_text import AFTER_TIME, print_line
 from fleet.control import Control
 from fleet.control.supervise.side_process import SideKind, sole_process
 from fleet.schemas.shown_text import one_line

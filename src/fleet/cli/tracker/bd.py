@@ -27,8 +27,7 @@ from fleet.bd.command_line import (
 from fleet.bd.fleet_flags import EVIDENCE, LIMITS, OWN, PLACE
 from fleet.bd.pflag import FlagError, asks_for_help, take
 from fleet.cli.live_view import waiting
-from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import folded, terminal_width
+from fleet.cli.terminal_text import folded, print_line, terminal_width
 from fleet.control import Control
 from fleet.control.acts.task_flags import FlagValues, shown_settings
 from fleet.errors import BadInput, FleetError, InvalidTask

@@ -5,8 +5,7 @@ from datetime import datetime
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
-from fleet.cli.print_lines import print_line, print_row
-from fleet.cli.terminal_text import lines
+from fleet.cli.terminal_text import lines, print_line, print_row
 from fleet.control import Control
 from fleet.control.landing.open_landings import landing_host, landing_of, landing_words
 from fleet.control.tasks.show import (
