@@ -31,7 +31,7 @@ ALLOWED = {
     "files/lenient_read.py": "files of people and of CLIs: follows links, waits for nothing",
     "runs/event_log.py": "opened to read and to cut, with the flags of safe_read",
     "runs/run_directory.py": "new files in a new directory, with O_EXCL and the flags of safe_read",
-    "supervisor/machine/disk_reserve.py": "one file of the home itself, with O_EXCL",
+    "supervisor/shortage.py": "one file of the home itself, with O_EXCL",
     "home/messages.py": "a fresh number with O_EXCL; the marks of messages hold nothing",
     "files/seals.py": "one empty file with O_EXCL",
     "processes/keeper.py": "imports nothing of fleet: it has `open_plain` and `put` of its own",

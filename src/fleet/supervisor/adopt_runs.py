@@ -30,7 +30,7 @@ from fleet.supervisor.assignments import (
     lease_of,
 )
 from fleet.supervisor.finish_run import give_up, kill_all, send_and_settle, settle
-from fleet.supervisor.machine.resource_backoff import SHORT
+from fleet.supervisor.shortage import SHORT
 from fleet.supervisor.state import SupervisorState
 from fleet.supervisor.stop_runs import stop_assignment
 

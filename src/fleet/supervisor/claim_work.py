@@ -13,9 +13,9 @@ from fleet.home.status_file import paused
 from fleet.home.trusted_commands import untrusted
 from fleet.queue.protocol import Queue
 from fleet.schemas import Lease, Offer, Task
-from fleet.supervisor.machine.disk_reserve import room
 from fleet.supervisor.queue_io.keep_leases import awake
 from fleet.supervisor.queue_io.wake_tasks import waiting_tasks
+from fleet.supervisor.shortage import room
 from fleet.supervisor.state import SupervisorState
 
 #: A task may become ready without an event: the queue is asked again this often anyway. Each

@@ -30,8 +30,6 @@ from fleet.supervisor.claim_work import Claimer
 from fleet.supervisor.cleanup import Cleanup
 from fleet.supervisor.hosts.take_part import keep_part, make_heartbeat
 from fleet.supervisor.lander import Lander
-from fleet.supervisor.machine import disk_reserve
-from fleet.supervisor.machine.open_files import allow_files
 from fleet.supervisor.queue_io.fire_schedules import ScheduleClock
 from fleet.supervisor.queue_io.keep_leases import LeaseKeeper, awake
 from fleet.supervisor.queue_io.obey_requests import RequestObeyer
@@ -40,6 +38,7 @@ from fleet.supervisor.queue_io.queue_backups import QueueBackups
 from fleet.supervisor.queue_io.queue_thread import QueueThread
 from fleet.supervisor.queue_io.reopen_tasks import go_on_if_answered
 from fleet.supervisor.queue_io.wake_tasks import wake_all
+from fleet.supervisor.shortage import allow_files, release_reserve, set_reserve_aside
 from fleet.supervisor.shutdown import PATIENCE, Shutdown
 from fleet.supervisor.start.start_run import RunStarter
 from fleet.supervisor.state import (
@@ -272,7 +271,7 @@ class Supervisor:
     def obey_signals(self) -> None:
         for number in self.shutdown.drain():
             now = self.shutdown.stops > 1
-            disk_reserve.release_if_short(self.state.home)  # for the records of how the runs ended
+            release_reserve(self.state.home)  # for the records of how the runs ended
             word = "killing the agents" if now else "stopping the agents"
             self.log.say("stopping", f"{word} ({number.name})")
             self.lander.stop()
@@ -328,7 +327,7 @@ class Supervisor:
 
     def _open(self) -> None:
         allow_files()
-        disk_reserve.set_aside(self.state.home)
+        set_reserve_aside(self.state.home)
         seals.begin(self.state.home.path)
         self.shutdown.listen(self.selector)
         for source in (self.queue, self.state.pool, self.state.inspections):

@@ -15,8 +15,8 @@ from fleet.supervisor.active.assign_account import AccountAssigner
 from fleet.supervisor.active.budget_meter import BudgetMeter
 from fleet.supervisor.assignments import Assignment, Assignments
 from fleet.supervisor.hosts.no_hosts import NoHosts
-from fleet.supervisor.machine.resource_backoff import ResourceBackoff
 from fleet.supervisor.queue_io.queue_thread import QueueThread
+from fleet.supervisor.shortage import ResourceBackoff
 from fleet.supervisor.worker_pool import WorkerPool
 
 if TYPE_CHECKING:

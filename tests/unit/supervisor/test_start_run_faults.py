@@ -15,7 +15,7 @@ from fleet.schemas import Blocked, RateLimit, Released, Stopped
 from fleet.settlement.settle_table import NEVER_STARTED
 from fleet.supervisor import adopt_runs
 from fleet.supervisor.assignments import Unknown
-from fleet.supervisor.machine.resource_backoff import PAUSE
+from fleet.supervisor.shortage import PAUSE
 from fleet.supervisor.start import launch
 from fleet.supervisor.stop_runs import stop_all, stop_task
 from tests.builders import NOW, a_lease

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 from msgspec import structs
 
@@ -14,6 +15,7 @@ from fleet.accounts.choose_account import Seat
 from fleet.accounts.move_session import move, moving
 from fleet.coders.agent_environment import run_env
 from fleet.coders.base import Coder, Options, ToolServer
+from fleet.config.otel import OtelSettings
 from fleet.errors import BadInput, FleetError, InvalidTask, NotHere
 from fleet.files.atomic_write import write_atomically
 from fleet.files.put_aside import put_aside
@@ -33,6 +35,7 @@ from fleet.runs.run_directory import (
     write_run,
 )
 from fleet.runs.run_id import RunId
+from fleet.runs.trace_ids import traceparent
 from fleet.schemas import Finished, Lease, NeedsHuman, Task, Usage
 from fleet.settlement import resume_policy
 from fleet.settlement.run_record import own_env
@@ -40,13 +43,13 @@ from fleet.spool.agent_mcp.tool_server import ASK_SLACK
 from fleet.supervisor.assignments import ActiveRun, Assignment, Ready
 from fleet.supervisor.start.agent_bin import KEEPER, TOOL_SERVER
 from fleet.supervisor.start.run_box import RunCommand, box_run, check_box
-from fleet.supervisor.start.trace_env import trace_env
 from fleet.supervisor.start.workspace import Workspace
 from fleet.supervisor.state import SupervisorState
 
 #: The keeper enforces the time limit this many seconds after the supervisor would, in case that
 #: there is no supervisor: a supervisor also records which tools it cut off.
 KEEPERS_SLACK = 2.0
+_TRACE_ATTRIBUTES = "OTEL_RESOURCE_ATTRIBUTES"
 
 
 def placed(state: SupervisorState, task: Task) -> Place:
@@ -252,7 +255,7 @@ def launch(
     except FileNotFoundError:
         return None
     run_id = str(RunId.of(lease))
-    env = {**ready.env, **trace_env(otel, ready, lease)}
+    env = {**ready.env, **_trace_env(otel, ready, lease)}
     env |= {"FLEET_RUN_DIR": str(run.path), "FLEET_SPOOL": str(run.spool)}
     command = RunCommand(argv=argv, cwd=str(task.cwd), env=env)
     boxed = ready.policy.sandbox.level != "off"
@@ -299,6 +302,28 @@ def launch(
     else:
         active.keeper = keeper
     return active
+
+
+def _trace_env(otel: OtelSettings, ready: Ready, lease: Lease) -> dict[str, str]:
+    """The variables by which an agent's own spans join the trace of the task, but for those that
+    the operator set (`pass_env`, an account's); none where [otel] is off.
+    """
+    if not otel.is_on:
+        return {}
+    run, theirs = RunId.of(lease), ready.env
+    facts = {"fleet.task": run.task, "fleet.run": str(run), "fleet.project": lease.task.cwd or ""}
+    attributes = ",".join(f"{name}={quote(text, safe='/')}" for name, text in facts.items() if text)
+    ours = {_TRACE_ATTRIBUTES: attributes}
+    if ready.coder.options.otlp:
+        ours |= {"OTEL_EXPORTER_OTLP_ENDPOINT": otel.base, **ready.coder.telemetry()}
+        if otel.certificate:  # the first for codex, the second for claude
+            names = ("OTEL_EXPORTER_OTLP_CERTIFICATE", "NODE_EXTRA_CA_CERTS")
+            ours |= dict.fromkeys(names, otel.certificate)
+    kept = {name: text for name, text in ours.items() if name not in theirs}
+    if _TRACE_ATTRIBUTES in theirs:  # both are wanted, and of two the last counts
+        kept[_TRACE_ATTRIBUTES] = f"{attributes},{theirs[_TRACE_ATTRIBUTES]}"
+    # Not one that the supervisor was started with: that is another trace.
+    return {**kept, "TRACEPARENT": traceparent(run, lease.task.created_at)}
 
 
 def _hold(state: SupervisorState, assignment: Assignment, run: Run) -> bool:

@@ -4,6 +4,7 @@ keeper is started. What keeps a run from beginning settles the lease.
 
 import threading
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -30,10 +31,9 @@ from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.adopt_runs import adopt_run
 from fleet.supervisor.assignments import Active, Arriving, Assignment, Claimed, Preparing, Ready
 from fleet.supervisor.finish_run import give_up, settle
-from fleet.supervisor.machine.resource_backoff import SHORT
 from fleet.supervisor.queue_io.wake_tasks import wake
+from fleet.supervisor.shortage import SHORT
 from fleet.supervisor.start.agent_bin import AgentPrograms
-from fleet.supervisor.start.awaited_mirrors import AwaitedMirrors
 from fleet.supervisor.start.launch import launch, make_ready, moved, placed
 from fleet.supervisor.start.workspace import (
     NoRoom,
@@ -79,7 +79,10 @@ class RunStarter:
         self._others_read = -_OTHERS_EVERY
         #: Directories of which was said that their tasks have no clones.
         self._without_clones: set[str] = set()
-        self._mirrors = AwaitedMirrors()
+        #: How many fetches of each address have ended, and the tasks that wait for the next: their
+        #: mirror is just being fetched for another task of this host.
+        self._fetched: Counter[str] = Counter()
+        self._waiting: defaultdict[str, set[str]] = defaultdict(set)
 
     def read_other_tasks(self) -> None:
         """Learn where other tasks have their directories: a run has no business there. Does nothing
@@ -251,7 +254,7 @@ class RunStarter:
     def _submit(
         self, assignment: Assignment, order: WorkspaceOrder, abandon: threading.Event
     ) -> None:
-        since = self._mirrors.ends(order.fetched)
+        since = self._fetched[order.fetched]
         prepared = partial(self._prepared, assignment, order, since)
         self._state.pool.submit(partial(prepare, order, abandon), prepared)
 
@@ -269,17 +272,21 @@ class RunStarter:
         """A task's directory is ready, or cannot be."""
         stage, state = assignment.stage, self._state
         is_soon = isinstance(prepared, Unreached) and prepared.soon
-        if not is_soon and (waiting := self._mirrors.ended(order.fetched)):
-            state.queue.named(waiting, self._wake)
+        if not is_soon:
+            self._fetched[order.fetched] += 1
+            if waiting := self._waiting.pop(order.fetched, None):
+                state.queue.named(tuple(waiting), self._wake)
         if not isinstance(stage, Preparing):
             return
         if (reason := stage.stop_reason or state.stopping) is not None:
             settle(state, assignment, stopped(reason, assignment.task_id))
         elif paused(state.home):
             settle(state, assignment, released("claimed as fleet was paused"))
-        elif is_soon and not self._mirrors.wait(order.fetched, assignment.task_id, since):
+        elif is_soon and self._fetched[order.fetched] != since:
             self._submit(assignment, order, stage.abandon)  # that fetch has ended meanwhile
         else:
+            if is_soon:
+                self._waiting[order.fetched].add(assignment.task_id)
             self._guard(assignment, partial(self._go_on, stage.ready, prepared))
 
     def _wake(self, tasks: list[Task]) -> None:

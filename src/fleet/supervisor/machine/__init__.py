@@ -1,1 +1,0 @@
-"""What the machine is short of: disk, memory, processes."""

@@ -1,0 +1,98 @@
+"""What the machine is short of: disk, memory, processes, open files. Nothing is started for a
+while, and no task is to blame.
+
+A supervisor that is told to stop has to write why each run ended and what becomes of its task. On a
+full disk it could not, and the task would pay for that: so `reserve`, a few megabytes of the home's
+disk, is given back then.
+"""
+
+import errno
+import os
+import resource
+import time
+from contextlib import suppress
+
+from fleet.home import Home
+from fleet.home.journal import Log
+
+RESERVE = "reserve"
+_SIZE = 4 << 20
+#: Below this much free disk no run is started: the running ones need the rest.
+FLOOR = 100 << 20
+#: Open files that the supervisor may need: enough for as many runs as can be configured.
+_FILES = 4096
+#: Nothing is started for this long on a machine that is short of disk, memory or processes, doubled
+#: each time up to the longest, in seconds.
+PAUSE, LONGEST = 1.0, 60.0
+#: Errors of a machine that is short of something, for which no task is to blame.
+SHORT = frozenset(
+    {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EIO}
+    | {errno.EROFS}
+)
+
+
+class ResourceBackoff:
+    """How long no run is started, and why."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        #: What the machine is short of; empty if of nothing.
+        self.why = ""
+        #: Until when nothing is started, on the monotonic clock, and how long the next pause is.
+        self.until = 0.0
+        self.pause = PAUSE
+
+    @property
+    def active(self) -> bool:
+        return time.monotonic() < self.until
+
+    def begin(self, why: str) -> None:
+        """Start nothing for a while, longer each time."""
+        if not self.why:
+            self._log.say("short", f"nothing new is started for now: {why}")
+        self.why = why
+        self.until = time.monotonic() + self.pause
+        self.pause = min(self.pause * 2, LONGEST)
+
+    def end(self) -> None:
+        """The last start went well."""
+        if self.why:
+            self._log.say("enough", "runs are started again")
+        self.why, self.pause = "", PAUSE
+
+
+def room(home: Home) -> bool:
+    """The home's disk has room for one more run."""
+    about = os.statvfs(home.path)
+    return about.f_bavail * about.f_frsize >= FLOOR
+
+
+def set_reserve_aside(home: Home) -> None:
+    """Take the reserve, unless taken already or the disk is short by now."""
+    path = home.path / RESERVE
+    try:
+        if path.exists() or not room(home):
+            return
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.posix_fallocate(fd, 0, _SIZE)
+        finally:
+            os.close(fd)
+    except OSError:  # half a reserve is of no use; without one fleet works as well
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def release_reserve(home: Home) -> None:
+    """Give the reserve back if the disk has no room for another run."""
+    with suppress(OSError):
+        if not room(home):
+            (home.path / RESERVE).unlink(missing_ok=True)
+
+
+def allow_files() -> None:
+    """Raise the limit of open files: each run takes one, and many systems begin with 256."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
