@@ -7,8 +7,9 @@ from pathlib import Path
 
 from fleet.plan.check_plan import check_plan
 from fleet.plan.find_spec import find_spec, read_plan
+from fleet.plan.plan_changes import WrittenPlan
 from fleet.plan.plan_drafts import PlanPlace, drafts_of
-from fleet.plan.write_to_sql import WrittenPlan, write_to_sql
+from fleet.plan.write_plan import write_plan
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.sqlite import open_embedded
 from tests.bench import Figure, seconds
@@ -50,9 +51,7 @@ def apply(queue: SqlQueue, folder: Path) -> WrittenPlan:
     plan = check_plan(read_plan(found), limit=TASKS, name="tasks.md")
     place = PlanPlace(spec="tasks.md", cwd=str(folder))
     drafts = drafts_of(plan, place)
-    return write_to_sql(
-        queue, drafts, place, done=frozenset(), actor="bench", owner="", prune=False
-    )
+    return write_plan(queue, drafts, place, done=frozenset(), actor="bench", owner="", prune=False)
 
 
 def check(written: WrittenPlan, made: int) -> None:

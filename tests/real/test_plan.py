@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from fleet.plan.plan_drafts import PlanPlace, drafts_of
-from fleet.plan.write_to_beads import write_to_beads
+from fleet.plan.write_plan import write_plan
 from fleet.queue.beads.queue import open_beads
 from fleet.queue.protocol import Filter
 from tests.conftest import SLOW
@@ -22,7 +22,7 @@ def queue(beads_home):
 
 
 def write(queue, plan, *, prune=False):
-    return write_to_beads(
+    return write_plan(
         queue, drafts_of(plan, PLACE), PLACE,
         done=frozenset(), actor="ada", owner="", prune=prune,
     )  # fmt: skip

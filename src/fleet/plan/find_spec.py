@@ -167,7 +167,7 @@ def _main_file(path: Path, base: Path) -> Path:
             hint=f"Looked for: {', '.join(_PLACES[:7])}. Or name the file.",
         )
     if len(found) > 1:
-        shown = [_shown(each, base) for each in found]
+        shown = [shown_path(each, base) for each in found]
         listed = "\n".join(f"  {each}" for each in shown[:20])
         more = f"\n  … and {len(shown) - 20} more" if len(shown) > 20 else ""
         raise BadInput(
@@ -180,7 +180,8 @@ def _sddw(folder: Path, base: Path) -> FoundSpec:
     files = [file for file in folder.iterdir() if sddw.NAME.fullmatch(file.name)]
     if len(files) > _MOST_FILES:
         raise BadInput(
-            f"{_shown(folder, base)} holds {len(files)} files of tasks; {_MOST_FILES} is the most",
+            f"{shown_path(folder, base)} holds {len(files)} files of tasks;"
+            f" {_MOST_FILES} is the most",
             hint="Split the spec into several directories.",
         )
     files.sort(key=_number)
@@ -218,15 +219,15 @@ def _documents(files: Sequence[Path], base: Path) -> tuple[SpecFile, ...]:
     return tuple(read_spec_file(file, base) for file in files if file.is_file())
 
 
-def _shown(path: Path, base: Path) -> str:
-    """The path from the project's directory on, if below that."""
+def shown_path(path: Path, base: Path) -> str:
+    """The path from the project's directory on, if below that; else the whole path."""
     full, top = path.resolve(), base.resolve()
     return str(full.relative_to(top)) if full.is_relative_to(top) else str(full)
 
 
 def read_spec_file(path: Path, base: Path) -> SpecFile:
     """The text of a file. Raises BadInput for what is no text, or far too large."""
-    name = _shown(path, base)
+    name = shown_path(path, base)
     try:
         if not path.is_file():
             raise BadInput(f"{name} is not a plain file")

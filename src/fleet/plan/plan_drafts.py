@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from fleet.plan.neutral_plan import Plan, PlannedTask
-from fleet.plan.plan_graph import groups_of, waits_of
+from fleet.plan.plan_graph import groups_of, waits_of, waves_of
 from fleet.queue.protocol import Draft
 from fleet.schemas import Settings, settings_metadata
 
@@ -79,7 +79,8 @@ def drafts_of(plan: Plan, place: PlanPlace) -> list[PlannedDraft]:
     groups = [key for key in known if key in alive]
     drafts = [_epic(plan, place)]
     drafts += [_group(known[key], place) for key in sorted(groups, key=lambda k: len(families[k]))]
-    drafts += [_task(known[key], waits[key], known, place) for key in _in_order(waits)]
+    order = (key for wave in waves_of(waits) for key in wave)
+    drafts += [_task(known[key], waits[key], known, place) for key in order]
     drafts.append(_acceptance(plan, tuple(waits), tuple(groups), place))
     # The branch is where a task was made, and no part of what it was made from.
     return [
@@ -90,20 +91,6 @@ def drafts_of(plan: Plan, place: PlanPlace) -> list[PlannedDraft]:
         )
         for each in drafts
     ]
-
-
-def _in_order(waits: Mapping[str, Sequence[str]]) -> list[str]:
-    from graphlib import TopologicalSorter
-
-    order = {key: number for number, key in enumerate(waits)}
-    sorter = TopologicalSorter(waits)
-    sorter.prepare()
-    found: list[str] = []
-    while sorter.is_active():
-        ready = sorted(sorter.get_ready(), key=order.__getitem__)
-        found += ready
-        sorter.done(*ready)
-    return found
 
 
 def _families(plan: Plan) -> dict[str, tuple[str, ...]]:

@@ -34,7 +34,7 @@ def groups_of(plan: Plan) -> frozenset[str]:
 def graph_of(plan: Plan) -> PlanGraph:
     """The graph of a plan that was checked."""
     waits = waits_of(plan)
-    waves = _waves(waits)
+    waves = waves_of(waits)
     return PlanGraph(waits=waits, waves=waves, longest=_longest(waits, waves))
 
 
@@ -108,7 +108,8 @@ def circle_in(waits: Mapping[str, Iterable[str]]) -> list[str]:
     return []
 
 
-def _waves(waits: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
+def waves_of(waits: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Tasks that could run together, wave after wave; each wave in the plan's order."""
     sorter = TopologicalSorter(waits)
     sorter.prepare()
     order = {key: number for number, key in enumerate(waits)}

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -18,24 +17,16 @@ from fleet.files.file_lock import exclusive
 from fleet.home import task_json
 from fleet.home.task_json import recorded_settings
 from fleet.home.trusted_commands import trust
-from fleet.plan.plan_changes import PlanChanges, WrittenPlan, changes_of, known_keys
+from fleet.plan.plan_changes import PlanChanges, WrittenPlan, known_keys
 from fleet.plan.plan_drafts import PlannedDraft
-from fleet.plan.write_to_beads import write_to_beads
-from fleet.plan.write_to_sql import write_to_sql
-from fleet.queue.beads.queue import BeadsQueue
+from fleet.plan.write_plan import write_plan
 from fleet.queue.protocol import Filter
-from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Settings, Task
 
 
 def known_tasks(fleet: Control, plan: LoadedPlan) -> dict[str, Task]:
     """The tasks that the queue has of a plan, by their keys."""
     return known_keys(fleet.queue.find(Filter(spec=plan.place.spec)), plan.place)
-
-
-def changes(plan: LoadedPlan, known: Mapping[str, Task]) -> PlanChanges:
-    """What applying the plan would change now."""
-    return changes_of(plan.drafts, known, plan.done)
 
 
 def apply(
@@ -55,7 +46,10 @@ def apply(
     plan = _with_code(fleet, plan, before)
     trust(fleet.home, [each.settings for each in plan.drafts if each.settings.verify], now)
     with exclusive(fleet.home.path / "plan.lock"):  # on beads there is no transaction to do it
-        written = _write(fleet, plan, prune=prune)
+        written = write_plan(
+            fleet.queue, plan.drafts, plan.place, done=plan.done, prune=prune,
+            actor=actor(os.environ), owner=owner(os.environ),
+        )  # fmt: skip
     _renew_settings(fleet, plan, before, written.changes)
     return written
 
@@ -78,15 +72,6 @@ def _with_code(fleet: Control, plan: LoadedPlan, known: Mapping[str, Task]) -> L
         return structs.replace(each, settings=own)
 
     return structs.replace(plan, drafts=tuple(map(with_code, plan.drafts)))
-
-
-def _write(fleet: Control, plan: LoadedPlan, *, prune: bool) -> WrittenPlan:
-    by: dict[str, Any] = {"actor": actor(os.environ), "owner": owner(os.environ), "prune": prune}
-    queue = fleet.queue
-    if isinstance(queue, SqlQueue):
-        return write_to_sql(queue, plan.drafts, plan.place, done=plan.done, **by)
-    assert isinstance(queue, BeadsQueue)
-    return write_to_beads(queue, plan.drafts, plan.place, done=plan.done, **by)
 
 
 def _renew_settings(

@@ -9,7 +9,7 @@ from fleet.control.task_directory import branch_at, checked_directory, current_d
 from fleet.errors import BadInput
 from fleet.git import repository
 from fleet.plan.check_plan import check_plan
-from fleet.plan.find_spec import find_spec, read_plan
+from fleet.plan.find_spec import find_spec, read_plan, shown_path
 from fleet.plan.neutral_plan import Plan
 from fleet.plan.plan_drafts import PlannedDraft, PlanPlace, drafts_of
 
@@ -37,7 +37,7 @@ def load_spec(
     full = plain_path(path)
     base = _directory(cwd) if cwd else project_of(full)
     spec = find_spec(full, base=Path(base), format_=format_, tag=tag)
-    named = _named(spec.path, base)
+    named = shown_path(spec.path, Path(base)).replace("#", "_")  # its tasks go on with `#`
     plan = read_plan(spec)
     return loaded(
         fleet, plan, spec=f"{named}@{tag}" if tag else named, cwd=base, format_=spec.format
@@ -75,10 +75,3 @@ def _directory(cwd: str) -> str:
     base = checked_directory(cwd)
     found = repository.find(base)
     return found.root if found is not None and Path(found.root).samefile(base) else base
-
-
-def _named(path: Path, base: str) -> str:
-    """The spec's name in tasks: the path below the project's directory, or else the whole path."""
-    full, top = path.resolve(), Path(base).resolve()
-    text = str(full.relative_to(top)) if full.is_relative_to(top) else str(full)
-    return text.replace("#", "_")

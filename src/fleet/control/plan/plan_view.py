@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from fleet.control import Control
-from fleet.control.plan.apply import changes, known_tasks
+from fleet.control.plan.apply import known_tasks
 from fleet.control.plan.load_plan import LoadedPlan
-from fleet.plan.plan_changes import PlanChanges
+from fleet.plan.plan_changes import PlanChanges, changes_of
 from fleet.plan.plan_drafts import ACCEPTANCE, EPIC
 from fleet.plan.plan_graph import claimed_twice, graph_of, groups_of
 from fleet.schemas import Task
@@ -64,7 +64,7 @@ def plan_view(fleet: Control, loaded: LoadedPlan) -> PlanView:
     """Hold a plan against the queue."""
     plan, place = loaded.plan, loaded.place
     known = known_tasks(fleet, loaded)
-    found = changes(loaded, known)
+    found = changes_of(loaded.drafts, known, loaded.done)
     graph = graph_of(plan)
     groups = groups_of(plan)
     wave = {key: number for number, keys in enumerate(graph.waves, start=1) for key in keys}

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fleet.plan.plan_drafts import ACCEPTANCE, EPIC, PlanPlace, drafts_of
-from fleet.plan.write_to_sql import write_to_sql
+from fleet.plan.write_plan import write_plan
 from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Closed
 from tests.plans import a_plan, sample
@@ -22,7 +22,7 @@ def write(fleet):
 
     def write(plan, *, prune=False, place=PLACE):
         done = frozenset(task.key for task in plan.tasks if task.done)
-        return write_to_sql(
+        return write_plan(
             fleet.tracker, drafts_of(plan, place), place,
             done=done, actor="ada", owner="ada@example.org", prune=prune,
         )  # fmt: skip
