@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from fleet.coders import hooks, make
-from fleet.coders.base import Options
+from fleet.coders import make
+from fleet.coders.base import HOOK_TIMEOUT, Options
+from fleet.coders.codex import hook_digest
 from fleet.home import HOOK, messages
 from fleet.runs.run_directory import Run
 from fleet.spool.drop_box import DropBox
@@ -73,10 +74,10 @@ class Cli:
             settings = {"hooks": {"PostToolUse": [entry], "Stop": [{"hooks": entry["hooks"]}]}}
             (self.account / "settings.json").write_text(json.dumps(settings))
             return
-        digest = hooks._digest("post_tool_use", "*", command)
+        digest = hook_digest("post_tool_use", "*", command)
         (self.account / "config.toml").write_text(
             f'\n[[hooks.PostToolUse]]\nmatcher = "*"\n[[hooks.PostToolUse.hooks]]\n'
-            f'type = "command"\ncommand = "{command}"\ntimeout = {hooks._TIMEOUT}\n'
+            f'type = "command"\ncommand = "{command}"\ntimeout = {HOOK_TIMEOUT}\n'
             f'[hooks.state."{self.account}/config.toml:post_tool_use:0:0"]\n'
             f'trusted_hash = "{digest}"\n'
         )

@@ -4,6 +4,7 @@ Five members are the contract (`name`, `context_limit`, `build_argv`, `env`, `no
 All others have a default, so that a coder of twenty lines is a whole coder.
 """
 
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import datetime
@@ -21,9 +22,14 @@ from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import Context, Event, Outcome, Reason, Task
 from fleet.schemas.policy import Permissions
 
+#: What the CLIs call fleet's MCP server; its tools are `mcp__fleet__ask_human` and so on.
+SERVER_NAME = "fleet"
+#: Seconds that a CLI waits for fleet's hook; it takes milliseconds.
+HOOK_TIMEOUT = 60
+
 
 class ToolServer(Struct, frozen=True, kw_only=True):
-    """fleet's MCP server for one run."""
+    """fleet's MCP server for one run: a comfort and no condition, since the files remain."""
 
     argv: tuple[str, ...]
     #: The seconds that a call of it may take.
@@ -63,6 +69,19 @@ class Options(Struct, frozen=True, kw_only=True):
     otlp: str = ""
     #: What the run may cost in dollars, for a CLI that enforces a limit itself.
     max_cost: float | None = None
+
+
+def hook_events(hook: str, *, failures: bool, refuse: bool) -> dict[str, tuple[str, str]]:
+    """Which events of a CLI call fleet's hook, for which tools, and by which command. All of it
+    goes on the command line: nothing is written to a project or to a user's settings.
+    """
+    program = shlex.quote(hook)
+    events = {"PostToolUse": "*", "Stop": ""}
+    if failures:
+        events["PostToolUseFailure"] = "*"
+    if refuse:
+        events["PreToolUse"] = "Bash"
+    return {name: (tools, f"{program} {name}") for name, tools in events.items()}
 
 
 class Coder(ABC):

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fleet.coders import hooks
+from fleet.coders import claude, codex
 from fleet.coders.prompts import fresh, resumed
 from fleet.errors import BadInput
 from fleet.home import HOOK, messages
@@ -167,9 +167,9 @@ def test_what_cannot_be_told_is_refused(task_dir, text):
 
 def test_refusing_is_asked_for_only_where_it_is_wanted():
     """No command pays for a hook that has nothing to do."""
-    assert "PreToolUse" not in hooks.for_claude("/h/fleet-hook", refuse=False)
-    assert "PreToolUse" in hooks.for_claude("/h/fleet-hook", refuse=True)
-    assert "PreToolUse" not in hooks.for_codex("/h/fleet-hook", refuse=False)
-    settings = json.loads(hooks.for_claude("/h h/fleet-hook", refuse=False))
+    assert "PreToolUse" not in claude.hook_settings("/h/fleet-hook", refuse=False)
+    assert "PreToolUse" in claude.hook_settings("/h/fleet-hook", refuse=True)
+    assert "PreToolUse" not in codex.hook_settings("/h/fleet-hook", refuse=False)
+    settings = json.loads(claude.hook_settings("/h h/fleet-hook", refuse=False))
     (entry,) = settings["hooks"]["PostToolUse"]
     assert entry["hooks"][0]["command"] == "'/h h/fleet-hook' PostToolUse"

@@ -3,7 +3,7 @@
 import pytest
 
 from fleet import coders
-from fleet.coders.stream import startup_failure
+from fleet.coders.stream.run_outcome import startup_cause
 from fleet.schemas import (
     ContextFull,
     Failed,
@@ -137,7 +137,7 @@ def test_what_was_refused_is_told_to_every_later_agent():
 )
 def test_the_first_words_of_a_cli_tell_why_it_does_not_begin(words, reason):
     """Or nothing: what is not known is a failure like any other."""
-    assert startup_failure.cause(words) == reason
+    assert startup_cause(words) == reason
 
 
 def test_work_that_could_not_land_goes_on_in_the_same_session():

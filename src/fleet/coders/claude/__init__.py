@@ -1,6 +1,7 @@
 """Claude Code: `claude -p` with a JSON stream, the prompt on stdin, nothing written beside."""
 
 import glob
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -8,8 +9,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
-from fleet.coders import hooks, tool_servers
-from fleet.coders.base import Coder, Options, Permissions
+from fleet.coders.base import (
+    HOOK_TIMEOUT,
+    SERVER_NAME,
+    Coder,
+    Options,
+    Permissions,
+    ToolServer,
+    hook_events,
+)
 from fleet.coders.claude import home, stream
 from fleet.coders.model_names import BUILT_IN
 from fleet.coders.stream import json_line
@@ -98,11 +106,11 @@ class ClaudeCoder(Coder):
             # The CLI reports a cost only at the end, so the CLI has to enforce the limit.
             argv += ["--max-budget-usd", f"{self.options.max_cost:.2f}"]
         if self.options.hook:
-            settings = hooks.for_claude(self.options.hook, refuse=self.options.refuse)
+            settings = hook_settings(self.options.hook, refuse=self.options.refuse)
             argv += ["--settings", settings]
         argv += context_flags(self.options)
         if self.options.tool_server:
-            argv += ["--mcp-config", tool_servers.for_claude(self.options.tool_server)]
+            argv += ["--mcp-config", _mcp_config(self.options.tool_server)]
         argv += ["--permission-mode", _MODES[self.options.permissions]]
         # The artifacts lie outside the project, where edits are otherwise refused.
         argv += ["--add-dir", str(task_dir / "artifacts")]
@@ -179,7 +187,33 @@ def _allowed(options: Options) -> tuple[str, ...]:
         simple = (part.strip() for line in options.verify for part in _JOINTS.split(line))
         commands += [part for part in simple if part and not _UNLISTED & set(part)]
     allowed = tuple(f"Bash({command}:*)" for command in dict.fromkeys(commands))
-    return (*allowed, f"mcp__{tool_servers.NAME}") if options.tool_server else allowed
+    return (*allowed, f"mcp__{SERVER_NAME}") if options.tool_server else allowed
+
+
+def hook_settings(hook: str, *, refuse: bool) -> str:
+    """A value for `--settings`, which adds fleet's hook to the settings that there are."""
+    hooks = {
+        name: [
+            {
+                **({"matcher": tools} if tools else {}),
+                "hooks": [{"type": "command", "command": command, "timeout": HOOK_TIMEOUT}],
+            }
+        ]
+        for name, (tools, command) in hook_events(hook, failures=True, refuse=refuse).items()
+    }
+    return json.dumps({"hooks": hooks})
+
+
+def _mcp_config(server: ToolServer) -> str:
+    """A value for `--mcp-config`: the server is loaded at once, and not only found by a search."""
+    command, *args = server.argv
+    entry = {
+        "command": command,
+        "args": args,
+        "alwaysLoad": True,
+        "timeout": server.timeout * 1000,
+    }
+    return json.dumps({"mcpServers": {SERVER_NAME: entry}})
 
 
 def context_flags(options: Options) -> list[str]:

@@ -3,14 +3,22 @@ unless bypassed.
 """
 
 import glob
+import json
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import ClassVar
 
-from fleet.coders import hooks, tool_servers
-from fleet.coders.base import Coder, Permissions
+from fleet.coders.base import (
+    HOOK_TIMEOUT,
+    SERVER_NAME,
+    Coder,
+    Permissions,
+    ToolServer,
+    hook_events,
+)
 from fleet.coders.codex import home, stream
 from fleet.coders.model_names import BUILT_IN
 from fleet.coders.stream import json_line
@@ -23,6 +31,9 @@ _MODES: Mapping[Permissions, tuple[str, ...]] = {
     "auto": ("--approve-for-me",),
     "bypass": ("--dangerously-bypass-approvals-and-sandbox",),
 }
+
+#: Milliseconds that codex waits at its start for a server that is slow, on a busy machine.
+_GRACE_MS = 8000
 
 
 class CodexCoder(Coder):
@@ -60,11 +71,11 @@ class CodexCoder(Coder):
         # A login shell sets PATH anew, and with it loses the `bd` that belongs to this run.
         argv += ["-c", "allow_login_shell=false"]
         if self.options.hook:
-            argv += ["-c", hooks.for_codex(self.options.hook, refuse=self.options.refuse)]
+            argv += ["-c", hook_settings(self.options.hook, refuse=self.options.refuse)]
         argv += self.options.leave_out
         argv += _telemetry(self.options.otlp)
         if self.options.tool_server:
-            argv += tool_servers.for_codex(self.options.tool_server)
+            argv += _server_settings(self.options.tool_server)
         argv += ["--cd", task.cwd] if task.cwd else []
         argv += ["--model", self.model] if self.model else []
         argv += _MODES[self.options.permissions]
@@ -124,3 +135,44 @@ def _telemetry(base: str) -> list[str]:
         for name, signal in exporters
         for word in ("-c", f"otel.{name}={value.format(base, signal)}")
     ]
+
+
+def hook_settings(hook: str, *, refuse: bool) -> str:
+    """A value for `-c`: hooks of this session, and the word that these very ones are trusted.
+
+    codex runs trusted hooks only. Its flag that trusts all hooks would trust the project's too, so
+    codex is given the digest of fleet's hook instead. A codex that computes the digest in another
+    way does not run the hook, and messages wait for the next run.
+    """
+    hooks: list[str] = []
+    trust: list[str] = []
+    for name, (tools, command) in hook_events(hook, failures=False, refuse=refuse).items():
+        matcher = f"matcher={json.dumps(tools)}," if tools else ""
+        handler = f'{{type="command",command={json.dumps(command)},timeout={HOOK_TIMEOUT}}}'
+        hooks.append(f"{name}=[{{{matcher}hooks=[{handler}]}}]")
+        label = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)[1:]
+        key = json.dumps(f"/<session-flags>/config.toml:{label}:0:0")
+        trust.append(f'{key}={{trusted_hash="{hook_digest(label, tools, command)}"}}')
+    return f"hooks={{{','.join(hooks)},state={{{','.join(trust)}}}}}"
+
+
+def hook_digest(label: str, tools: str, command: str) -> str:
+    handler = {"type": "command", "command": command, "timeout": HOOK_TIMEOUT, "async": False}
+    known = {"event_name": label, "hooks": [handler], **({"matcher": tools} if tools else {})}
+    plain = json.dumps(known, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return f"sha256:{sha256(plain.encode()).hexdigest()}"
+
+
+def _server_settings(server: ToolServer) -> list[str]:
+    """Words for the command line. Not `required`: then a server that dies would end the run."""
+    command, *args = server.argv
+    table = f"mcp_servers.{SERVER_NAME}"
+    settings = {
+        f"{table}.command": json.dumps(command),
+        f"{table}.args": json.dumps(args),
+        f"{table}.tool_timeout_sec": str(server.timeout),
+        # codex's sandbox would have each call approved by a person, who is not there.
+        f"{table}.default_tools_approval_mode": '"approve"',
+        "mcp_optional_startup_grace_ms": str(_GRACE_MS),
+    }
+    return [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from typing import cast, get_args
 
-from fleet.coders.stream import startup_failure
 from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import (
     ContextFull,
@@ -33,6 +32,25 @@ _FRAME = re.compile(
 #: Below its frames Python shows lines of code, indented, and marks places in them.
 _PYTHON_FRAME = re.compile(r"^\s*File \".*\", line \d+", re.MULTILINE)
 
+_AUTH = (
+    r"not logged in|please (run )?/?log ?in|/login\b|invalid api key|authentication"
+    r"|unauthori[sz]ed|silent auth failed|https://\S*(oauth|authorize|device)"
+)
+_NO_TERMINAL = (
+    r"/dev/tty|not a (tty|terminal)|(open|need|requires?|without) (a )?(tty|terminal)\b"
+    r"|raw mode is not supported|input must be provided|reading additional input from stdin"
+    r"|inappropriate ioctl"
+)
+_STARTUP_CAUSES: tuple[tuple[Reason, str], ...] = (
+    ("session_not_found", r"no rollout found for thread|no conversation found with session"),
+    ("auth", _AUTH),
+    ("untrusted", r"trusted directory|trust (this|the) (folder|files|directory|workspace)"),
+    ("no_terminal", _NO_TERMINAL),
+)
+_STARTUP_PATTERNS: tuple[tuple[Reason, re.Pattern[str]], ...] = tuple(
+    (reason, re.compile(words, re.IGNORECASE)) for reason, words in _STARTUP_CAUSES
+)
+
 
 def outcome(
     totals: RunTotals,
@@ -50,7 +68,7 @@ def outcome(
         return Finished(text=totals.text, denied=totals.denied)
     reason = _reason(totals, exit_code, signal, exit_reasons)
     if reason == "never_started":
-        reason = startup_failure.cause(stderr) or reason
+        reason = startup_cause(stderr) or reason
     detail = totals.error or _tail(stderr)
     match reason:
         case "rate_limit" | "overloaded":
@@ -112,3 +130,13 @@ def _tail(stderr: str) -> str:
     if _PYTHON_FRAME.search(text):
         telling = [line for line in telling if not line.startswith(" ")] or telling
     return "\n".join(telling or lines)
+
+
+def startup_cause(words: str) -> Reason | None:
+    """Why a CLI fails to start, from the stderr before the first event; None if that tells no
+    reason. Only valid until then: no text of an agent can be among the words.
+    """
+    for reason, pattern in _STARTUP_PATTERNS:
+        if pattern.search(words):
+            return reason
+    return None

@@ -11,7 +11,7 @@ from functools import partial
 
 from msgspec import Struct, field, structs
 
-from fleet.coders.stream import startup_failure
+from fleet.coders.stream.run_outcome import startup_cause
 from fleet.home.journal import Log
 from fleet.processes import process_usage
 from fleet.schemas import LimitExceeded, Stalled
@@ -179,7 +179,7 @@ class Watchdog:
             silent=silent,
             age=now - watched.begins,
             begun=begun,
-            cause=startup_failure.cause(words),
+            cause=startup_cause(words),
             words=words[-500:].strip(),
             lacking=lacking(run),
             open=tuple(with_wait(call, run) for call in tools.open.values()),
