@@ -40,8 +40,8 @@ class Box(Struct, frozen=True, kw_only=True):
     links: tuple[tuple[str, str], ...] = ()
     #: Parts of /proc with which root could change the machine.
     kernel: tuple[str, ...] = ()
-    #: Files of which the box gets a copy of its own, and where to.
-    copies: tuple[tuple[str, str], ...] = ()
+    #: Files of which the box gets a copy of its own, at the same path.
+    copies: tuple[str, ...] = ()
     #: The network of the machine; False: none, not even the loopback of the machine.
     network: bool = True
 
@@ -59,8 +59,8 @@ def bwrap_argv(box: Box, argv: Sequence[str]) -> tuple[str, ...]:
     words += ["--dev", "/dev", "--remount-ro", "/dev"]
     for mount in _mounts(box):
         words += mount
-    for source, target in box.copies:
-        words += ["--ro-bind", source, _before_copying(target)]
+    for path in box.copies:
+        words += ["--ro-bind", path, _before_copying(path)]
     words += ["--remount-ro", "/", "--chdir", box.cwd, "--"]
     return (*words, *_after_copying(box, argv))
 
@@ -99,13 +99,13 @@ def _depth(path: str) -> tuple[int, str]:
     return len(PurePosixPath(path).parts), path
 
 
-def _before_copying(target: str) -> str:
-    return f"/run/copies{target}"
+def _before_copying(path: str) -> str:
+    return f"/run/copies{path}"
 
 
 def _after_copying(box: Box, argv: Sequence[str]) -> Sequence[str]:
     """The program, or a shell that copies the files and becomes the program."""
     if not box.copies:
         return argv
-    words = [word for _, target in box.copies for word in (_before_copying(target), target)]
+    words = [word for path in box.copies for word in (_before_copying(path), path)]
     return ("/bin/sh", "-c", _COPY, "sh", str(len(box.copies)), *words, *argv)

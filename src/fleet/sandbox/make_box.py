@@ -69,7 +69,7 @@ def make_box(
         kernel=tuple(
             f"/proc/{name}" for name in toolchains.KERNEL if os.path.exists(f"/proc/{name}")
         ),
-        copies=tuple((path, path) for path in copies if os.path.isfile(path)),
+        copies=tuple(path for path in copies if os.path.isfile(path)),
         network=network,
     )
 

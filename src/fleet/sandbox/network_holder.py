@@ -8,7 +8,7 @@ agent's programs ask for as from any HTTP proxy, and connects to the hosts that 
 Keys stay here: the box has a mark in the place of each. The CLI is told to ask its vendor without
 encryption; here the key takes the place of the mark, and the request goes on encrypted.
 
-Imports nothing of fleet but the rules beside it: each strict run pays for it.
+Imports nothing of fleet: each strict run pays for it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,14 @@ import socket
 import sys
 import threading
 
-# With -I nothing of fleet is on the path.
-sys.path.append(__file__.rpartition("/fleet/sandbox/")[0])
-from fleet.sandbox.host_rules import HostRules, may_connect
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 #: Where the box's end of the line is, in the process that begins in the box.
 LINE = 98
+#: The ports of a host that is named without one.
+_PORTS = frozenset({80, 443})
 _PATIENCE = 30.0
 _HEAD, _CHUNK = 64 << 10, 64 << 10
 #: Connections at once; further ones wait.
@@ -48,7 +46,7 @@ class Lines:
     """The ways out of one box: the hosts, and the keys that requests to the vendor get."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
-        self.rules = HostRules(tuple(settings["hosts"]))
+        self.hosts = [read_host(host) for host in settings["hosts"]]
         #: The marks in the box and the keys that they stand for.
         self.keys = {
             mark.encode(): os.environb[name.encode()] for name, mark in settings["marks"].items()
@@ -103,7 +101,7 @@ def answer(client: socket.socket, lines: Lines) -> None:
         words = head.split(b" ", 2)
         if words[0] == b"CONNECT":
             host, _, port = b"".join(words[1:2]).decode("ascii").rpartition(":")
-            server = connect(host.strip("[]"), int(port), lines.rules)
+            server = connect(host.strip("[]"), int(port), lines)
             first = b""
         else:
             host, port, first = forwarded(words, head)
@@ -160,20 +158,55 @@ def forwarded(words: list[bytes], head: bytes) -> tuple[str, str, bytes]:
 def ask(host: str, port: int, head: bytes, lines: Lines) -> tuple[socket.socket, bytes]:
     """A connection for a plain request, and the request's head. The vendor alone gets keys."""
     if f"{host}:{port}" != lines.vendor:
-        return connect(host, port, lines.rules), head
+        return connect(host, port, lines), head
     for mark, key in lines.keys.items():
         head = head.replace(mark, key)
     if not lines.encrypted:
-        return connect(host, port, lines.rules), head
+        return connect(host, port, lines), head
     import ssl  # only where a key is put in
 
-    server = connect(host, 443 if port == 80 else port, lines.rules)
+    server = connect(host, 443 if port == 80 else port, lines)
     return ssl.create_default_context().wrap_socket(server, server_hostname=host), head
 
 
-def connect(host: str, port: int, rules: HostRules) -> socket.socket:
+def read_host(text: str) -> tuple[str, int]:
+    """A host of the settings, `name` or `*.name` for all hosts below, and the port, or 0."""
+    name, colon, port = text.rpartition(":")
+    if colon and port.isdecimal():
+        return plain(name), int(port)
+    return plain(text), 0
+
+
+def plain(host: str) -> str:
+    """The name of a host as names are compared."""
+    return host.lower().rstrip(".")
+
+
+def is_named(hosts: list[tuple[str, int]], host: str, port: int) -> bool:
+    """Whether the box leads to this host and port."""
+    wanted = plain(host)
+    return any(
+        (wanted.endswith(name[1:]) and wanted != name[2:] if name[:2] == "*." else wanted == name)
+        and (port == only if only else port in _PORTS)
+        for name, only in hosts
+    )
+
+
+def may_connect(host: str, address: str) -> bool:
+    """A name must lead to an address of the public internet: one that leads to this machine or
+    network would open what is not meant. An address in the rules is meant.
+    """
+    import ipaddress  # only where a connection is made
+
+    where = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(where, ipaddress.IPv6Address) and where.ipv4_mapped:
+        where = where.ipv4_mapped
+    return plain(host) in (str(where), "localhost") or where.is_global
+
+
+def connect(host: str, port: int, lines: Lines) -> socket.socket:
     """A connection to an address of the host that was looked up and checked here."""
-    if not rules.names(host, port):
+    if not is_named(lines.hosts, host, port):
         raise Refusal(f"{host}:{port} is not among the hosts of this box (sandbox_hosts)")
     trouble: OSError | None = None
     for *_, found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):

@@ -75,7 +75,7 @@ def test_what_is_private_is_empty_in_a_directory_that_is_open():
 
 def test_copies_are_made_before_the_agent_begins():
     """The user's own file is read, and what the agent writes stays in the box."""
-    argv = words(copies=(("/home/op/.claude.json", "/home/op/.claude.json"),))
+    argv = words(copies=("/home/op/.claude.json",))
     place(argv, "--ro-bind", "/home/op/.claude.json", "/run/copies/home/op/.claude.json")
     tail = argv[argv.index("--") + 1 :]
     assert tail[:2] == ("/bin/sh", "-c")

@@ -2,9 +2,10 @@
 
 import pytest
 
-from fleet.sandbox.host_rules import HostRules, may_connect
+from fleet.sandbox.network_holder import is_named, may_connect, read_host
 
-RULES = HostRules(("api.example.com", "*.npm.org", "127.0.0.1:8080", "Registry.Example.com.:8443"))
+NAMED = ("api.example.com", "*.npm.org", "127.0.0.1:8080", "Registry.Example.com.:8443")
+HOSTS = [read_host(host) for host in NAMED]
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ RULES = HostRules(("api.example.com", "*.npm.org", "127.0.0.1:8080", "Registry.E
 )
 def test_only_named_hosts_are_led_to(host, port, led):
     """A name is compared whole, and a host without a port has two."""
-    assert RULES.names(host, port) is led
+    assert is_named(HOSTS, host, port) is led
 
 
 @pytest.mark.parametrize(
