@@ -11,10 +11,15 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
-from fleet.accounts.kept_secret import SecretTrouble, check_private, keyring_place, read_secret
-from fleet.accounts.keyring import KeyringAnswer
+from fleet.accounts.kept_secret import (
+    KeyringAnswer,
+    SecretTrouble,
+    check_private,
+    keyring_place,
+    read_secret,
+)
 from fleet.coders.base import Coder
-from fleet.errors import FleetError, InvalidTask
+from fleet.errors import InvalidTask
 from fleet.files.safe_read import read_bounded
 from fleet.schemas import Account
 
@@ -25,10 +30,6 @@ _SOON = timedelta(minutes=5)
 NO_LOGIN = "it is not logged in"
 
 
-class AccountTrouble(FleetError):
-    """The account cannot be used in the present state."""
-
-
 def variables(
     account: Account,
     coder: type[Coder],
@@ -37,7 +38,7 @@ def variables(
     answer: KeyringAnswer | None = None,
     hidden: bool = False,
 ) -> dict[str, str]:
-    """The variables that put an agent on this account. Raises AccountTrouble.
+    """The variables that put an agent on this account. Raises SecretTrouble.
 
     `answer` is the keyring's, if it was read before. `hidden`: with `?` in the place of the secret,
     which is not read.
@@ -47,7 +48,7 @@ def variables(
     given: dict[str, str] = {}
     if account.directory:
         if not coder.state_variable:
-            raise AccountTrouble(
+            raise SecretTrouble(
                 f"{account.coder} cannot keep its state in a directory of its own",
                 hint="Give the account a secret instead, or name the variable in the coder.",
             )
@@ -58,11 +59,11 @@ def variables(
     if account.secret:
         variable = account.variable or coder.secret_variable
         if not variable:
-            raise AccountTrouble(
+            raise SecretTrouble(
                 f"nothing says how {account.coder} takes a secret",
                 hint=f'Name it: variable = "…" in [accounts.{account.name}]',
             )
-        given[variable] = "?" if hidden else secret(account, parent, answer)
+        given[variable] = "?" if hidden else read_secret(account.secret, parent, answer)
     return given
 
 
@@ -88,9 +89,9 @@ def trouble(
         if account.directory:
             _check_directory(Path(account.directory), coder)
             _check_settings(Path(account.directory), coder)
-        unread = bool(in_keyring(account)) and answer is None
+        unread = bool(keyring_place(account.secret)) and answer is None
         variables(account, coder, parent, answer=answer, hidden=unread)
-    except AccountTrouble as error:
+    except SecretTrouble as error:
         return error.message
     return ""
 
@@ -99,30 +100,22 @@ def _check_directory(directory: Path, coder: type[Coder]) -> None:
     try:
         about = directory.stat()
     except OSError as error:
-        raise AccountTrouble(
+        raise SecretTrouble(
             f"its directory {directory} cannot be used: {error.strerror}"
             + (f" (mkdir -m 700 {directory})" if isinstance(error, FileNotFoundError) else "")
         ) from None
     if not stat.S_ISDIR(about.st_mode):
-        raise AccountTrouble(f"{directory} is no directory")
+        raise SecretTrouble(f"{directory} is no directory")
     if coder.login_file:
-        try:
-            check_private(directory / coder.login_file, needed=False)
-        except SecretTrouble as error:
-            raise AccountTrouble(error.message) from None
+        check_private(directory / coder.login_file, needed=False)
 
 
 def _check_settings(directory: Path, coder: type[Coder]) -> None:
     """Refuse settings that hold a key: each run on the account would be ended for that."""
     if key := coder.key_in(directory):
-        raise AccountTrouble(
+        raise SecretTrouble(
             f"the settings.json in {directory} sets {key}, which is used instead of its login"
         )
-
-
-def in_keyring(account: Account) -> str:
-    """SERVICE/USER of the account's secret in the keyring; empty if the secret is elsewhere."""
-    return keyring_place(account.secret)
 
 
 def no_login(account: Account, coder: type[Coder]) -> str:
@@ -138,14 +131,6 @@ def no_login(account: Account, coder: type[Coder]) -> str:
     return f"{NO_LOGIN}: fleet account login {account.name}"
 
 
-def secret(account: Account, parent: Mapping[str, str], answer: KeyringAnswer | None = None) -> str:
-    """An account's token or key, from where it is kept. Raises AccountTrouble."""
-    try:
-        return read_secret(account.secret, parent, answer)
-    except SecretTrouble as error:
-        raise AccountTrouble(error.message) from None
-
-
 def key_mark(
     account: Account,
     coder: type[Coder],
@@ -159,11 +144,11 @@ def key_mark(
     own = [parent[name] for name in names if parent.get(name)] if account.is_own else []
     key = own[0] if own else ""
     if account.secret:
-        if in_keyring(account) and answer is None:
+        if keyring_place(account.secret) and answer is None:
             return ""
         try:
-            key = secret(account, parent, answer)
-        except AccountTrouble:
+            key = read_secret(account.secret, parent, answer)
+        except SecretTrouble:
             return ""
     return sha256(f"{account.coder} {key}".encode()).hexdigest()[:24] if key else ""
 

@@ -17,7 +17,7 @@ from fleet.accounts.account_state import EMPTY, AccountReset
 from fleet.accounts.account_store import open_accounts
 from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.circuit_breaker import Blamed
-from fleet.accounts.credentials import AccountTrouble
+from fleet.accounts.kept_secret import SecretTrouble
 from fleet.config import runtime_toml
 from fleet.config.accounts import name_problem, problem
 from fleet.control import Control
@@ -231,7 +231,7 @@ def check(fleet: Control, names: tuple[str, ...]) -> list[AccountCheck]:
         elif kind.status_args:
             try:
                 env = environment(account, fleet.home.path)
-            except AccountTrouble as error:
+            except SecretTrouble as error:
                 found[account.name] = error.message
                 continue
             asks[account.name] = ([program, *kind.status_args], env)

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from fleet import coders as registry
 from fleet.accounts import credentials as account_login
-from fleet.accounts.credentials import AccountTrouble
+from fleet.accounts.kept_secret import SecretTrouble
 from fleet.coders.agent_environment import agent_env
 from fleet.coders.base import Options
 from fleet.coders.trusted_files import untrusted
@@ -95,7 +95,7 @@ def _account(
     try:
         kind = registry.find(account.coder, installation.home.path)
         if trouble := account_login.trouble(account, kind, installation.env):
-            raise AccountTrouble(trouble, hint=f"Mend it, then: fleet account check {account.name}")
+            raise SecretTrouble(trouble, hint=f"Mend it, then: fleet account check {account.name}")
         given = account_login.variables(account, kind, installation.env)
     except FleetError as error:
         found = [CheckResult("login", "warning", error.message, error.hint)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fleet.accounts import credentials
-from fleet.accounts.credentials import AccountTrouble
+from fleet.accounts.kept_secret import SecretTrouble, read_secret
 from fleet.coders import find
 from fleet.coders.claude import ClaudeCoder
 from fleet.coders.codex import CodexCoder
@@ -113,12 +113,12 @@ class TestLogin:
         """A secret that is not there, and a keyring that fails, are each a clear trouble."""
         keyring.holds(fleet={"work": "tok-9"})
         account = self.account(folder, "keyring:fleet/work")
-        assert credentials.secret(account, {}) == "tok-9"
-        with pytest.raises(AccountTrouble, match="its secret is gone"):
-            credentials.secret(self.account(folder, "keyring:fleet/other"), {})
+        assert read_secret(account.secret, {}) == "tok-9"
+        with pytest.raises(SecretTrouble, match="its secret is gone"):
+            read_secret("keyring:fleet/other", {})
         keyring.fails("KeyringLocked('Failed to unlock the collection!')")
-        with pytest.raises(AccountTrouble, match="cannot be read: KeyringLocked: Failed to unlock"):
-            credentials.secret(account, {})
+        with pytest.raises(SecretTrouble, match="cannot be read: KeyringLocked: Failed to unlock"):
+            read_secret(account.secret, {})
 
     def test_the_end_of_a_login_is_read_from_where_it_stands(self, folder):
         """Claude writes it down, codex has it in its token; what cannot be read tells nothing."""

@@ -8,7 +8,7 @@ from fleet import coders
 from fleet.accounts import candidates, credentials
 from fleet.accounts.account_state import AccountReset
 from fleet.accounts.circuit_breaker import CircuitReset
-from fleet.accounts.keyring import read_keyring
+from fleet.accounts.kept_secret import keyring_place, read_keyring
 from fleet.accounts.news_rules import circuit_of_key, circuit_of_name
 from fleet.control import Control
 from fleet.home import owner_file
@@ -37,6 +37,6 @@ def tell_reset(
 def _mark(fleet: Control, name: str) -> str:
     account = fleet.config.accounts.get(name) or candidates.own_login(name, fleet.config)
     kind = coders.find(account.coder, fleet.home.path)
-    place = credentials.in_keyring(account)
+    place = keyring_place(account.secret)
     answer = read_keyring(place) if place else None
     return credentials.key_mark(account, kind, os.environ, answer)

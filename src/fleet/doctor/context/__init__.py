@@ -14,7 +14,7 @@ from msgspec import structs
 from fleet import coders as registry
 from fleet import config
 from fleet.accounts import credentials
-from fleet.accounts.credentials import AccountTrouble
+from fleet.accounts.kept_secret import SecretTrouble
 from fleet.coders import claude
 from fleet.coders.base import Coder, Options
 from fleet.config import Config
@@ -68,7 +68,7 @@ def _variables(account: Account, kind: type[Coder], env: Mapping[str, str]) -> d
     """The variables for the account's directory and secret; claude needs both to count."""
     try:
         return credentials.variables(account, kind, env)
-    except AccountTrouble:
+    except SecretTrouble:
         return {kind.state_variable: account.directory} if kind.state_variable else {}
 
 

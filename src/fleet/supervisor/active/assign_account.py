@@ -32,7 +32,7 @@ from fleet.accounts.choose_account import (
     retry_at,
 )
 from fleet.accounts.circuit_breaker import Blamed
-from fleet.accounts.keyring import KeyringAnswer, KeyringCache, Workers
+from fleet.accounts.kept_secret import KeyringAnswer, KeyringCache, Workers, keyring_place
 from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.errors import FleetError
@@ -132,7 +132,7 @@ class AccountAssigner:
 
     def _secret(self, account: Account, now: datetime) -> tuple[KeyringAnswer | None, bool]:
         """The keyring's answer for an account's secret, and False while there is none yet."""
-        place = credentials.in_keyring(account)
+        place = keyring_place(account.secret)
         answer = self._keyring.get(place, now) if place and account.enabled else None
         return answer, not place or answer is not None
 
@@ -159,8 +159,8 @@ class AccountAssigner:
         return coders.find(account.coder, self._home.path)
 
     def variables(self, account: Account) -> dict[str, str]:
-        """The environment that puts an agent on the account. Raises AccountTrouble."""
-        answer = self._keyring.latest(credentials.in_keyring(account))
+        """The environment that puts an agent on the account. Raises SecretTrouble."""
+        answer = self._keyring.latest(keyring_place(account.secret))
         return credentials.variables(account, self._kind(account), self._env, answer=answer)
 
     def with_room(self, config: Config, names: Iterable[str], now: datetime) -> tuple[str, ...]:
@@ -188,7 +188,7 @@ class AccountAssigner:
             kind = self._kind(account)
         except FleetError:
             return ""
-        answer = self._keyring.latest(credentials.in_keyring(account))
+        answer = self._keyring.latest(keyring_place(account.secret))
         return credentials.key_mark(account, kind, self._env, answer)
 
     def outline(self, account: Account) -> dict[str, str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from fleet import coders
 from fleet.accounts.candidates import Place
 from fleet.accounts.choose_account import Wait
-from fleet.accounts.credentials import AccountTrouble
+from fleet.accounts.kept_secret import SecretTrouble
 from fleet.coders.trusted_files import Untrusted
 from fleet.errors import FleetError, InvalidTask, NotHere
 from fleet.git.mirror.ensure_mirror import Unreached
@@ -229,7 +229,7 @@ class RunStarter:
             return chosen
         try:
             ready = make_ready(state, lease, place, chosen.seat, last, self._programs.folder)
-        except AccountTrouble as error:  # a keyring that does not answer, a file that is just gone
+        except SecretTrouble as error:  # a keyring that does not answer, a file that is just gone
             why = f"account {chosen.seat.account.name}: {error.message}"
             return Wait(until=now + _TROUBLE, why=why)
         state.accounts.run_started(chosen, lease.task.id, now)

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from fleet.accounts import keyring as keyrings
-from fleet.accounts.keyring import read_keyring
+from fleet.accounts import kept_secret
+from fleet.accounts.kept_secret import read_keyring
 
 
 def test_entries_of_an_earlier_release_are_found():
@@ -18,14 +18,14 @@ def test_entries_of_an_earlier_release_are_found():
 
 def test_a_keyring_without_the_library_names_the_way_out(monkeypatch):
     """The library is an extra, since most accounts have no secret in a keyring."""
-    monkeypatch.setattr(keyrings, "find_spec", lambda _: None)
+    monkeypatch.setattr(kept_secret, "find_spec", lambda _: None)
     assert "pip install 'fleet[keyring]'" in read_keyring("fleet/work").trouble
 
 
 def test_a_keyring_that_does_not_answer_is_given_up(keyring, monkeypatch):
     """A locked one may wait for a person."""
     keyring.sleeps(60)
-    monkeypatch.setattr(keyrings, "_TIMEOUT", 1.5)
+    monkeypatch.setattr(kept_secret, "_TIMEOUT", 1.5)
     began = time.monotonic()
     assert "is it locked?" in read_keyring("fleet/work").trouble
     assert time.monotonic() - began < 10
