@@ -69,7 +69,7 @@ class RunIn:
 
     def git(self, *args):
         """Git in fleet's own repository."""
-        own = own_repository.known_repository(self.home, run_baseline.repository_of(self.base))
+        own = own_repository.known_repository(self.home, self.base.root)
         done = subprocess.run(
             ["git", "--git-dir", own.git_dir, *args],
             cwd=self.home, env=ENV, capture_output=True, text=True, timeout=30, check=True,

@@ -5,8 +5,8 @@ from pathlib import Path
 from fleet.evidence.landing_rules import landing_findings
 from fleet.git import run_baseline
 from fleet.git.clone.task_refs import task_refs
-from fleet.git.land.sent_back.begin_merge import begin_merge, plan_merge
-from fleet.git.land.sent_back.merge_facts import merge_facts
+from fleet.git.land.begin_merge import begin_merge, plan_merge
+from fleet.git.land.merge_facts import merge_facts
 from fleet.home import Home, clone_record, make_home
 from fleet.runs.run_directory import Run
 from fleet.supervisor.cleanup import collect

@@ -20,7 +20,7 @@ from fleet.evidence.verify_place import InspectedRun, VerifyPlace, verify_place
 from fleet.git.checkout.verify_leavings import put_leavings_aside
 from fleet.git.clone.source_facts import objects_of_clone
 from fleet.git.clone.task_refs import task_refs
-from fleet.git.land.sent_back.merge_facts import merge_facts
+from fleet.git.land.merge_facts import merge_facts
 from fleet.git.run_baseline import base_now, changes_since
 from fleet.home import clone_record
 from fleet.runs import stop_reason

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from fleet.git.land.sent_back.merge_facts import MergedFile, MergeFacts
+from fleet.git.land.merge_facts import MergedFile, MergeFacts
 from fleet.schemas import Finding
 from fleet.schemas.shown_text import some
 

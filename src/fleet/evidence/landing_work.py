@@ -43,7 +43,7 @@ def landing_work(
         return None
     # Where files are pinned, the commands ran on the tree with the pinned ones.
     tree = (checks[0].tree if checks else "") or changes.tree
-    git = Git(known_repository(home.path, repo), time.monotonic() + _LIMIT)
+    git = Git(known_repository(home.path, repo.root), time.monotonic() + _LIMIT)
     if tree_of(git, record.commit) == tree:
         return None
     return LandingWork(

@@ -144,7 +144,7 @@ def _checked_out(
             hint="verify_in=directory of the project verifies in the run's directory instead.",
         )
     until = time.monotonic() + _LIMIT
-    own = known_repository(ended.run.home.path, repo)
+    own = known_repository(ended.run.home.path, repo.root)
     git = Git(own, until)
     pinned = _pinned(ended, base, own, changes.tree, until)
     inside = os.path.relpath(os.path.realpath(ended.cwd), base.root)

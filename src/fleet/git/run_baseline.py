@@ -134,7 +134,7 @@ def base_now(base: Base, home: Path) -> BaseAfter:
         return BaseAfter(root=base.root, trouble=f"{base.root} is no repository any more")
     until = time.monotonic() + LIMIT
     try:
-        own = known_repository(home, repo)
+        own = known_repository(home, repo.root)
         git = refs_of(own, repo, until)
         groups = [name for name in base.refs if name.endswith(GROUP)]
         found = _with_kept_branches(git, base, _around(git, repo, groups))
@@ -180,7 +180,7 @@ def changes_since(base: Base, run: Run, *, stored: bool = False) -> Changes:
         return structs.replace(found, trouble=f"{base.root} is no repository any more")
     until = time.monotonic() + LIMIT_AFTER
     try:
-        own = known_repository(run.home.path, repo)
+        own = known_repository(run.home.path, repo.root)
         git = Git(own, until)
         known = _left_out_of(git, _key_of(run))
         head = read_refs(refs_of(own, repo, until), repo).head

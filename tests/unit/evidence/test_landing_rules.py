@@ -5,8 +5,7 @@ what must pass.
 import pytest
 
 from fleet.evidence.landing_rules import RULES, landing_findings
-from fleet.git.land.sent_back.merge_facts import MergedFile, MergeFacts
-from fleet.git.land.sent_back.merge_lines import Hunk
+from fleet.git.land.merge_facts import Hunk, MergedFile, MergeFacts
 from tests.clones import git
 from tests.sent_back import SentBack, sent_back
 

@@ -108,7 +108,7 @@ def test_a_kill_between_any_two_steps_loses_and_doubles_nothing(home, repo, monk
     """What is meant is written first; the next supervisor does it again."""
     back = send(home, repo, CONFLICT)
     killed = Killed(steps)
-    for name in ("plan_merge", "_noted", "begin_merge", "landed_hunks"):
+    for name in ("plan_merge", "_noted", "begin_merge", "_landed_since"):
         monkeypatch.setattr(sent_back_clone, name, killed.at(getattr(sent_back_clone, name)))
     with pytest.raises(KeyboardInterrupt):
         prepared(home, repo.root)

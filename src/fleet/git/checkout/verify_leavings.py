@@ -35,7 +35,7 @@ def put_leavings_aside(run: Run, base: Base | None, tree: str) -> int:
     repo = repository_of(base) if base is not None else None
     if base is None or repo is None or not tree or base.root != clone:
         return 0
-    own, until = known_repository(home.path, repo), time.monotonic() + _LIMIT
+    own, until = known_repository(home.path, repo.root), time.monotonic() + _LIMIT
     with tree_snapshot.opened(own, repo, until, run.task_dir / INDEX) as (git, index):
         now = tree_snapshot.take_snapshot(git, committed=tree).id
         changed = list(map(os.fsdecode, changed_names(git, tree, now)))

@@ -282,20 +282,40 @@ def heads_of(commits: Mapping[str, Iterable[str]]) -> set[str]:
 def opened_work(home: Home, refs: TaskRefs, *, limit: float = _LIMIT) -> Generator[ClonedWork]:
     """The work of the task's clone. Raises FleetError if its objects cannot be read."""
     place = home.clone(refs.task_id)
-    facts = facts_of(refs.git.repo)
-    until = time.monotonic() + limit
-    with scratch_git_dir(clone_place.reading_place(home), sha256=facts.sha256) as git_dir:
+    with _scratch_git(home, refs, limit) as (git, facts, own):
+        git_dir = Path(git.repo.git_dir)
         agent_git_dir.link_objects(place / ".git", git_dir / "objects")
-        if facts.shallow is not None:
-            (git_dir / "shallow").write_bytes(facts.shallow)
         kept = git_dir.parent / "kept"
         kept.mkdir(mode=0o700)
-        known = Repository(root=os.path.realpath(place), git_dir="", common_dir="")
         # Linked and not named: fleet's own repository reads the clone's objects in its turn.
-        agent_git_dir.link_objects(Path(known_repository(home.path, known).git_dir), kept)
-        stores = [facts.objects, str(kept)]
-        # Not over the clone's files: what was read stays readable when the clone goes.
-        yield ClonedWork(git_in(git_dir, git_dir, until), refs, place, facts, stores)
+        agent_git_dir.link_objects(Path(own.git_dir), kept)
+        yield ClonedWork(git, refs, place, facts, [facts.objects, str(kept)])
+
+
+@contextmanager
+def without_agents_objects(home: Home, refs: TaskRefs, *, limit: float) -> Generator[Git]:
+    """Git in a directory that is thrown away, with the project's objects and fleet's own of the
+    task's clone; those that the agent stored are not read.
+    """
+    with _scratch_git(home, refs, limit) as (git, facts, own):
+        write_alternates(Path(git.repo.git_dir), [facts.objects, f"{own.git_dir}/objects"])
+        yield git
+
+
+@contextmanager
+def _scratch_git(
+    home: Home, refs: TaskRefs, limit: float
+) -> Generator[tuple[Git, SourceFacts, Repository]]:
+    """Git in a directory without objects; the project, and fleet's own repository over the clone.
+
+    Not over the clone's files: what was read stays readable when the clone goes.
+    """
+    facts, until = facts_of(refs.git.repo), time.monotonic() + limit
+    own = known_repository(home.path, os.path.realpath(home.clone(refs.task_id)))
+    with scratch_git_dir(clone_place.reading_place(home), sha256=facts.sha256) as git_dir:
+        if facts.shallow is not None:
+            (git_dir / "shallow").write_bytes(facts.shallow)
+        yield git_in(git_dir, git_dir, until), facts, own
 
 
 def kept_index(home: Home, task_id: str) -> Path:

@@ -29,7 +29,7 @@ def own_repository(home: Path, repo: Repository) -> Repository:
     Where the project's objects are is read now: call this while no agent is at work, or use
     `known_repository`. Raises GitFailed if the project's configuration cannot be read.
     """
-    known = known_repository(home, repo)
+    known = known_repository(home, repo.root)
     own = Path(known.git_dir)
     make_folders(own)
     sha256 = bool(_SHA256.search(repository.configuration(repo)))
@@ -41,9 +41,11 @@ def own_repository(home: Path, repo: Repository) -> Repository:
     return known
 
 
-def known_repository(home: Path, repo: Repository) -> Repository:
-    """Where fleet's git directory for a working tree is. Reads and makes nothing."""
-    return repository_at(home, key_of(repo.root), repo.root)
+def known_repository(home: Path, root: str) -> Repository:
+    """Where fleet's git directory for the working tree with this top is. Reads and makes
+    nothing.
+    """
+    return repository_at(home, key_of(root), root)
 
 
 def repository_at(home: Path, key: str, root: str) -> Repository:

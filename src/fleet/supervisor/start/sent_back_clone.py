@@ -5,16 +5,19 @@ in between is followed by one that does the same again; once the clone holds the
 agent's, whatever becomes of its runs.
 """
 
+import io
 import time
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from fleet.errors import FleetError
 from fleet.git.clone.task_refs import TaskRefs, task_refs
+from fleet.git.git_command import Git, GitFailed
+from fleet.git.land.begin_merge import begin_merge, plan_merge
 from fleet.git.land.land_repository import LandRepository
-from fleet.git.land.sent_back.begin_merge import begin_merge, plan_merge
-from fleet.git.land.sent_back.landed_hunks import landed_files, landed_hunks
 from fleet.git.land.target import read_target
+from fleet.git.repository import shown
+from fleet.git.tree_difference import PATCH, changed_names
 from fleet.home import Home, landing_json
 from fleet.home.clone_record import CloneRecord
 from fleet.home.landing_json import Landing
@@ -26,17 +29,12 @@ from fleet.settlement.sent_back_words import sent_back_words
 _LIMIT = 120.0
 #: Bytes of what others landed that an agent is told.
 _HUNKS = 12_000
+_CUT = "\n[the rest is cut: git diff shows it]\n"
 
 
-class SentBackClone(Struct, frozen=True, kw_only=True):
-    """The merge that the agent finds, and what the agent is told about the merge."""
-
-    merge: BegunMerge
-    words: str
-
-
-def sent_back_clone(home: Home, task_id: str, record: CloneRecord) -> SentBackClone | None:
-    """Begin the merge in the clone of a task that was sent back; None: the task was not.
+def sent_back_clone(home: Home, task_id: str, record: CloneRecord) -> tuple[BegunMerge, str] | None:
+    """Begin the merge in the clone of a task that was sent back: the merge, and what its agent is
+    told of it. None: the task was not sent back.
 
     Raises FleetError.
     """
@@ -52,10 +50,24 @@ def sent_back_clone(home: Home, task_id: str, record: CloneRecord) -> SentBackCl
     if not merge.ready:
         begun = begin_merge(home, refs, merge, into=landing.into, title=landing.title)
         merge = _noted(home, task_id, begun)
-    hunks = landed_hunks(refs, merge, merge.files, _HUNKS)
-    landed = landed_files(refs, merge)
-    words = sent_back_words(landing, merge, hunks=hunks, landed=landed)
-    return SentBackClone(merge=merge, words=words)
+    files, hunks = _landed_since(refs.git, merge)
+    return merge, sent_back_words(landing, merge, hunks=hunks, landed=files)
+
+
+def _landed_since(git: Git, merge: BegunMerge) -> tuple[tuple[str, ...], str]:
+    """The files that others changed on the line since the task's work began, and the diff of those
+    that conflict. Empty if git cannot tell: the agent finds both sides in its clone.
+    """
+    out, whole = io.BytesIO(), True
+    try:
+        base = git.line("merge-base", merge.own, merge.line)
+        names = tuple(map(shown, changed_names(git, base, merge.line)))
+        if merge.files:
+            whole = git.write(out, _HUNKS, *PATCH, base, merge.line, "--", *merge.files)
+    except GitFailed:
+        return (), ""
+    text = out.getvalue().decode(errors="replace")
+    return names, text if whole else text.rpartition("\n")[0] + _CUT
 
 
 def _plan(home: Home, refs: TaskRefs, landing: Landing) -> BegunMerge:

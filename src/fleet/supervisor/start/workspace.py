@@ -191,8 +191,8 @@ def _isolated(order: WorkspaceOrder, task_dir: Path, abandon: threading.Event) -
     base = _recorded(order, cwd, task_dir, record.repository)
     if back is None or base is None:
         return Workspace(cwd=cwd, base=base)
-    base = structs.replace(base, merge=back.merge)
-    return Workspace(cwd=cwd, base=base, sent_back=back.words)
+    merge, words = back
+    return Workspace(cwd=cwd, base=structs.replace(base, merge=merge), sent_back=words)
 
 
 def _no_room(order: WorkspaceOrder) -> str:

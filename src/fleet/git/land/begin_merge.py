@@ -9,7 +9,6 @@ begins: a process that was killed in the middle is followed by one that does it 
 
 import os
 import shutil
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,18 +17,14 @@ from msgspec import structs
 
 from fleet.errors import FleetError
 from fleet.files.atomic_write import write_atomically
-from fleet.git.clone import clone_place
-from fleet.git.clone.collect_work import kept_index, opened_work
-from fleet.git.clone.source_facts import SourceFacts, facts_of
+from fleet.git.clone.collect_work import kept_index, opened_work, without_agents_objects
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.commit_object import write_commit
 from fleet.git.commit_words import author_in, message_of
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.land.merge_trees import MergedSides, merge_sides
-from fleet.git.own.fresh_git_dir import git_in, scratch_git_dir, write_alternates
-from fleet.git.own.own_repository import known_repository
+from fleet.git.own.fresh_git_dir import git_in
 from fleet.git.refs import commit_of, is_ancestor
-from fleet.git.repository import Repository
 from fleet.git.tree_difference import tree_entries
 from fleet.home import Home
 from fleet.schemas import BegunMerge
@@ -75,17 +70,15 @@ def begin_merge(
 
     A clean merge is committed. Raises FleetError.
     """
-    place, facts = home.clone(refs.task_id), facts_of(refs.git.repo)
-    until = time.monotonic() + _LIMIT
-    with scratch_git_dir(clone_place.reading_place(home), sha256=facts.sha256) as git_dir:
-        _link_stores(home, place, facts, git_dir)
-        git = git_in(git_dir, git_dir, until)
+    place = home.clone(refs.task_id)
+    with without_agents_objects(home, refs, limit=_LIMIT) as git:
+        git_dir, until = Path(git.repo.git_dir), git.until
         own = plan.tip or plan.own
         merged = merge_sides(git, (refs.branch, own), (into, plan.line))
         message = message_of(f"Merge {into} into {refs.branch}: {title}", refs.task_id)
         tip = own
         if not merged.stages and not is_ancestor(git, plan.line, own):
-            author = author_in(facts.repo)
+            author = author_in(refs.git.repo)
             tip = write_commit(git, merged.tree, own, plan.line, message=message, author=author)
         _write_files(git_in(git_dir, place, until, str(git_dir / "index")), plan.found, merged.tree)
         index = _index(home, refs, git_dir, merged, until)
@@ -93,17 +86,6 @@ def begin_merge(
         _put_merge(place / ".git", plan.line if merged.stages else "", message)
         _put_branch(place / ".git", f"refs/heads/{into}", plan.line)
     return structs.replace(plan, files=merged.files, ready=True)
-
-
-def _link_stores(home: Home, place: Path, facts: SourceFacts, git_dir: Path) -> None:
-    """Have the scratch directory read the project's objects, and fleet's own of the clone: the
-    agent's objects are not read.
-    """
-    known = Repository(root=os.path.realpath(place), git_dir="", common_dir="")
-    own = known_repository(home.path, known).git_dir
-    write_alternates(git_dir, [facts.objects, f"{own}/objects"])
-    if facts.shallow is not None:
-        (git_dir / "shallow").write_bytes(facts.shallow)
 
 
 def _write_files(git: Git, found: str, tree: str) -> None:

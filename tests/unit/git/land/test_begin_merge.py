@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fleet.errors import FleetError
-from fleet.git.land.sent_back.begin_merge import plan_merge
+from fleet.git.land.begin_merge import plan_merge
 from tests.clones import TASK, git
 from tests.sent_back import SentBack, sent_back
 

@@ -6,30 +6,18 @@ read, and its git directory as plain files.
 """
 
 import os
-import time
 from collections.abc import Iterator
 
 from msgspec import Struct
 
 from fleet.git import tree_snapshot
 from fleet.git.clone import agent_git_dir
-from fleet.git.clone.clone_place import reading_place
-from fleet.git.clone.collect_work import opened_work
-from fleet.git.clone.source_facts import facts_of
+from fleet.git.clone.collect_work import opened_work, without_agents_objects
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.land.merge_trees import merge_sides
-from fleet.git.land.sent_back.merge_lines import (
-    Hunk,
-    conflict_lines,
-    count_markers,
-    parse_hunks,
-    plain_lines,
-)
-from fleet.git.own.fresh_git_dir import git_in, scratch_git_dir, write_alternates
-from fleet.git.own.own_repository import known_repository
 from fleet.git.refs import is_ancestor
-from fleet.git.repository import Repository, shown
+from fleet.git.repository import shown
 from fleet.git.tree_difference import tree_entries
 from fleet.home import Home
 from fleet.schemas import BegunMerge
@@ -39,6 +27,13 @@ _LIMIT = 60.0
 _MOST_FILES = 300
 _LARGEST = 1 << 20
 _OURS, _THEIRS = "ours", "theirs"
+
+
+class Hunk(Struct, frozen=True, kw_only=True):
+    """One place where what the run left differs from the merge that git alone makes."""
+
+    removed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
 
 
 class MergedFile(Struct, frozen=True, kw_only=True):
@@ -90,14 +85,7 @@ def merge_facts(home: Home, refs: TaskRefs, begun: BegunMerge, tree: str) -> Mer
     with opened_work(home, refs) as work:
         on_target = is_ancestor(work.git, begun.line, work.head)
     unfinished = _unfinished(home, refs)
-    facts, place = facts_of(refs.git.repo), home.clone(refs.task_id)
-    known = Repository(root=os.path.realpath(place), git_dir="", common_dir="")
-    own = known_repository(home.path, known).git_dir
-    with scratch_git_dir(reading_place(home), sha256=facts.sha256) as git_dir:
-        write_alternates(git_dir, [facts.objects, f"{own}/objects"])
-        if facts.shallow is not None:
-            (git_dir / "shallow").write_bytes(facts.shallow)
-        git = git_in(git_dir, git_dir, time.monotonic() + _LIMIT)
+    with without_agents_objects(home, refs, limit=_LIMIT) as git:
         found = _Comparison(git, begun, tree)
         files = tuple(found.files())
         added = frozenset(line for each in found.hunks.values() for h in each for line in h.added)
@@ -155,17 +143,17 @@ class _Comparison:
             yield MergedFile(
                 path=shown(name),
                 landed=tuple(line for hunk in landed for line in hunk.added),
-                still_there=lines.intersection(plain_lines(texts[1] or "")),
+                still_there=lines.intersection(_plain_lines(texts[1] or "")),
                 taken_out=tuple(line for hunk in landed for line in hunk.removed),
                 hunks=hunks,
                 conflicted=name in self._conflicted,
-                in_conflict=tuple(conflict_lines(texts[0] or ""))
+                in_conflict=tuple(_conflict_lines(texts[0] or ""))
                 if name in self._conflicted
                 else (),
                 touched_before=name in self._base_own,
                 as_before=theirs is not None and left == theirs[0],
                 gone=not left and bool(merged),
-                markers=count_markers(texts[1] or ""),
+                markers=_count_markers(texts[1] or ""),
                 markers_before=self._markers_before(name),
             )
 
@@ -179,7 +167,7 @@ class _Comparison:
             data = self._git.ask("cat-file", "blob", place, cap=_LARGEST)
         except GitFailed:
             return 0
-        return count_markers(data.decode(errors="surrogateescape"))
+        return _count_markers(data.decode(errors="surrogateescape"))
 
     def _text(self, blob: str) -> str | None:
         """The text of a blob; None for a binary file, a submodule, or a file that is too large."""
@@ -194,10 +182,59 @@ class _Comparison:
     def _hunks(self, before: str, after: str) -> tuple[Hunk, ...]:
         ask = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "-U0", "--text")
         out = self._git.ask(*ask, before or self._empty, after or self._empty, cap=8 * _LARGEST)
-        return parse_hunks(out.decode(errors="surrogateescape"))
+        return _parse_hunks(out.decode(errors="surrogateescape"))
 
 
 def _entries(git: Git, before: str, after: str) -> dict[str, tuple[str, str]]:
     """The files that differ between two trees, with the objects of both; empty: not there."""
     entries = tree_entries(git, before, after)
     return {os.fsdecode(each.path): (each.old, each.new) for each in entries}
+
+
+def _parse_hunks(diff: str) -> tuple[Hunk, ...]:
+    """The hunks of a diff without context lines."""
+    found: list[Hunk] = []
+    removed: list[str] = []
+    added: list[str] = []
+    inside = False
+    for line in diff.split("\n"):
+        if line.startswith("@@"):
+            if removed or added:
+                found.append(Hunk(removed=tuple(removed), added=tuple(added)))
+            removed, added, inside = [], [], True
+        elif inside and line.startswith("-"):
+            removed.append(line[1:].rstrip("\r"))
+        elif inside and line.startswith("+"):
+            added.append(line[1:].rstrip("\r"))
+    if removed or added:
+        found.append(Hunk(removed=tuple(removed), added=tuple(added)))
+    return tuple(found)
+
+
+def _plain_lines(text: str) -> Iterator[str]:
+    """The lines of a text as hunks have them."""
+    return (line.rstrip("\r") for line in text.split("\n"))
+
+
+def _count_markers(text: str) -> int:
+    """How many lines begin or end a conflict, as git writes them.
+
+    Lines of equal signs are left out: many files have headings underlined so.
+    """
+    return sum(_is_marker(line) for line in text.split("\n"))
+
+
+def _is_marker(line: str) -> bool:
+    return line.startswith(("<<<<<<< ", ">>>>>>> ", "||||||| ")) or line in ("<<<<<<<", ">>>>>>>")
+
+
+def _conflict_lines(text: str) -> Iterator[str]:
+    """The lines inside of conflict markers."""
+    inside = False
+    for line in _plain_lines(text):
+        if line.startswith("<<<<<<< "):
+            inside = True
+        elif line.startswith(">>>>>>> "):
+            inside = False
+        elif inside:
+            yield line
