@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fleet.control.supervise.side_process import EXPORTER, is_running
-from fleet.control.traces.unsent_runs import EXPORTED
+from fleet.control.traces.exporter import EXPORTED
 from fleet.runs.run_directory import Run
 from fleet.runs.run_id import RunId
 from fleet.runs.trace_ids import part_span, run_span, traceparent

@@ -84,7 +84,7 @@ def status(as_json: bool) -> int:
 
     Exit code: 0 all is well, 1 the endpoint does not take what is sent.
     """
-    from fleet.control.traces.export_state import export_status
+    from fleet.control.traces.exporter import export_status
 
     found = export_status(control.opened())
     stuck = bool(found.last.problem)

@@ -1,18 +1,31 @@
 """The exporter: sends the spans of runs that are over, until the receiver has taken them.
 
 A run is marked once its spans were taken, and not before: a kill in between sends them again, with
-the same ids. What the receiver does not take waits in the run directories, for as long as it takes.
+the same ids. What the receiver does not take waits in the run directories, for as long as it takes;
+how the last attempt went stands in `otel.json`.
 """
 
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 
-from fleet.control.traces.export_state import ExportState, write_state
+from msgspec import Struct
+
+from fleet.control import Control
+from fleet.control.supervise.side_process import EXPORTER, is_running
 from fleet.control.traces.span_table import SpanRow, TracedRun, spans_of
-from fleet.control.traces.unsent_runs import UnsentRuns, mark_exported
+from fleet.control.watch.settled_runs import SettledRuns
+from fleet.files.atomic_write import write_atomically
+from fleet.files.json_record import JsonRecord
 from fleet.home import Home
 from fleet.runs.run_directory import Run
+from fleet.runs.run_id import RunId
+
+FILE = "otel.json"
+#: In the directory of a run: a receiver has taken its spans.
+EXPORTED = "exported"
 
 #: Seconds between two looks, at least this many times the length of a look; and seconds between two
 #: questions whether to end.
@@ -21,6 +34,68 @@ _LOOK, _SHARE, _GLANCE = 2.0, 100, 0.1
 _PAUSE, _LONGEST = 5.0, 300.0
 #: How many runs go into one request at most.
 _MOST = 50
+
+
+class ExportState(Struct, frozen=True, kw_only=True):
+    """What became of the last attempt."""
+
+    #: When the receiver last took something.
+    sent_at: datetime | None = None
+    #: Why the receiver did not take the last spans; empty: taken.
+    problem: str = ""
+    problem_since: datetime | None = None
+
+
+class ExportStatus(Struct, frozen=True, kw_only=True):
+    """What `fleet otel status` shows."""
+
+    #: The settings name a receiver.
+    on: bool
+    running: bool
+    endpoint: str
+    #: Runs that are over and that the receiver has not taken.
+    waiting: int = 0
+    #: When the first of them ended.
+    oldest: datetime | None = None
+    last: ExportState = ExportState()
+
+
+_RECORD = JsonRecord(ExportState)
+
+
+def export_status(fleet: Control) -> ExportStatus:
+    """Whether an exporter runs, and what waits to be sent."""
+    ended = [traced.ending.at for _, traced in UnsentRuns(fleet.home).new()]
+    return ExportStatus(
+        on=fleet.config.otel.is_on,
+        running=is_running(fleet.home, EXPORTER),
+        endpoint=fleet.config.otel.base,
+        waiting=len(ended),
+        oldest=min(ended, default=None),
+        last=_RECORD.read_or_none(fleet.home.path / FILE) or ExportState(),
+    )
+
+
+class UnsentRuns:
+    """The runs of a home whose spans no receiver has taken yet, each found once. Runs that began
+    while [otel] was off do not count.
+    """
+
+    def __init__(self, home: Home) -> None:
+        self._settled = SettledRuns(home, passes_over=is_exported)
+
+    def new(self) -> Iterator[tuple[Run, TracedRun]]:
+        """The unsent runs that ended since the last call, each with what its spans say."""
+        for run, receipt, ending in self._settled.new():
+            spec = run.known_spec()
+            named = RunId.parse(spec.id) if spec is not None else None
+            # A record that an agent changed puts no span into the trace of another task.
+            if spec and spec.trace and named and named.task == run.task_id:
+                yield run, TracedRun(id=named, trace=spec.trace, receipt=receipt, ending=ending)
+
+
+def is_exported(run: Run) -> bool:
+    return os.path.lexists(f"{run.path}/{EXPORTED}")
 
 
 class TraceExporter:
@@ -74,8 +149,9 @@ class TraceExporter:
                 ExportState(sent_at=self._state.sent_at, problem=problem, problem_since=since)
             )
             return False
-        for run, _ in batch:
-            mark_exported(run, now)
+        for run, _ in batch:  # not synced: after a power cut the same spans are sent once more
+            mark = f"{now.isoformat()}\n".encode()
+            write_atomically(run.path / EXPORTED, mark, durable=False)
         self._waiting, self._batch, self._pause = rest, min(_MOST, self._batch * 2), 0.0
         self._say(f"sent {len(batch)} run{'s' if len(batch) > 1 else ''}, {len(rest)} wait")
         self._note(ExportState(sent_at=now))
@@ -83,4 +159,5 @@ class TraceExporter:
 
     def _note(self, state: ExportState) -> None:
         self._state = state
-        write_state(self._home, state)
+        with suppress(OSError):  # a disk without room costs the note, and no span
+            _RECORD.write(self._home.path / FILE, state, durable=False)

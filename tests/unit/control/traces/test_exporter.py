@@ -1,7 +1,6 @@
 """What is sent when, and what is marked."""
 
-from fleet.control.traces.exporter import TraceExporter
-from fleet.control.traces.unsent_runs import is_exported
+from fleet.control.traces.exporter import TraceExporter, is_exported
 from fleet.home import Home
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import write_ending
