@@ -21,11 +21,10 @@ def command(textfile: Path | None) -> None:
     An autoscaler follows fleet_ready_tasks and fleet_slots; docs/operations.md has alert rules.
     """
     from fleet.control.watch.metrics import FleetMetrics
-    from fleet.control.watch.textfile import write_textfile
 
-    text = FleetMetrics(control.opened()).text(datetime.now().astimezone())
+    figures, now = FleetMetrics(control.opened()), datetime.now().astimezone()
     if textfile is None:
-        click.echo(text.decode(), nl=False)
+        click.echo(figures.text(now).decode(), nl=False)
         return
-    write_textfile(textfile, text)
+    figures.write_textfile(textfile, now)
     print_line(f"Wrote {textfile}")

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
@@ -21,6 +22,8 @@ from fleet.control.notify.notify_status import notify_status
 from fleet.control.view.now import Now
 from fleet.control.view.read_now import NowReader
 from fleet.control.watch.run_figures import SECONDS, RunFigures
+from fleet.errors import BadInput
+from fleet.files.atomic_write import write_atomically
 from fleet.home.status_file import FILE as STATUS_FILE
 from fleet.queue.protocol import Filter
 from fleet.schemas import STATUSES, Task, settings_in
@@ -47,6 +50,17 @@ class FleetMetrics(Collector):
         registry.register(self)
         return generate_latest(registry)
 
+    def write_textfile(self, path: Path, now: datetime) -> None:
+        """Replace the file that node_exporter's textfile collector reads, in one step; readable for
+        node_exporter, which is another user.
+        """
+        if path.suffix != ".prom":
+            raise BadInput(f"node_exporter reads no {path.name}", hint="Name it so: fleet.prom")
+        try:
+            write_atomically(path.absolute(), self.text(now), 0o644, durable=False)
+        except OSError as error:
+            raise BadInput(f"{path} cannot be written: {error.strerror}") from None
+
     def describe(self) -> list[Metric]:
         """Describe nothing: which figures there are depends on the home, which is read once."""
         return []
@@ -58,7 +72,7 @@ class FleetMetrics(Collector):
         yield from self._tasks(now)
         yield from self._runs()
         yield from self._limits(now)
-        yield from self._telling(now)
+        yield from self._telling()
 
     def _supervisor(self, now: Now) -> Families:
         state = now.supervisor
@@ -181,8 +195,7 @@ class FleetMetrics(Collector):
             held.add_metric([each.coder, each.name], 1)
         yield held
 
-    def _telling(self, now: Now) -> Families:
-        del now
+    def _telling(self) -> Families:
         waiting = GaugeMetricFamily(
             "fleet_outbox_waiting", "Messages that a channel has not taken yet.", labels=["channel"]
         )
