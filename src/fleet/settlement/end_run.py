@@ -56,8 +56,8 @@ from fleet.schemas.decision import LEASE_LOST, Decision
 from fleet.schemas.outcome import leaves_claim
 from fleet.schemas.units import shown_span
 from fleet.settlement.build_receipt import build_receipt, seen_of
-from fleet.settlement.refused_merge import land_tries, refused_landing
 from fleet.settlement.run_record import ExitedRun, RunRecord
+from fleet.settlement.sent_back import land_tries, refused_landing
 from fleet.settlement.settle_table import Facts, SpawnFailure, close_reason, decide, refused_by
 
 #: How much of stderr may tell why a CLI ended.

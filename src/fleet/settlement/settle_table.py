@@ -46,7 +46,7 @@ from fleet.schemas.outcome import leaves_claim, named
 from fleet.schemas.policy import DAY_BUDGETS, Requirement
 from fleet.schemas.receipt import TAMPERED
 from fleet.schemas.task import WAITS_TO_LAND
-from fleet.settlement.refused_merge import LandTries, refuse_merge
+from fleet.settlement.sent_back import LandTries, refuse_merge
 
 #: Context runs out this often in a row without progress before it counts as a failure.
 FULL_CONTEXTS = 3

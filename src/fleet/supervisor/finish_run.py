@@ -48,8 +48,7 @@ from fleet.supervisor.hosts.share_limits import tell_circuit, tell_limit
 from fleet.supervisor.hosts.share_spending import tell_spending
 from fleet.supervisor.queue_io.plan_epics import close_epics, mark_end
 from fleet.supervisor.queue_io.queue_thread import DueSettlement
-from fleet.supervisor.queue_io.reopen_tasks import go_on_if_answered, undo_close
-from fleet.supervisor.queue_io.wake_tasks import wake_next
+from fleet.supervisor.queue_io.reopen_tasks import go_on_if_answered, undo_close, wake_next
 from fleet.supervisor.shortage import SHORT
 from fleet.supervisor.state import SupervisorState, TaskSettled
 

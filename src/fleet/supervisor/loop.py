@@ -36,8 +36,7 @@ from fleet.supervisor.queue_io.obey_requests import RequestObeyer
 from fleet.supervisor.queue_io.plan_epics import close_left_epics
 from fleet.supervisor.queue_io.queue_backups import QueueBackups
 from fleet.supervisor.queue_io.queue_thread import QueueThread
-from fleet.supervisor.queue_io.reopen_tasks import go_on_if_answered
-from fleet.supervisor.queue_io.wake_tasks import wake_all
+from fleet.supervisor.queue_io.reopen_tasks import go_on_if_answered, wake_all
 from fleet.supervisor.shortage import allow_files, release_reserve, set_reserve_aside
 from fleet.supervisor.shutdown import PATIENCE, Shutdown
 from fleet.supervisor.start.start_run import RunStarter

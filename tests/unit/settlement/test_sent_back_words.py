@@ -2,7 +2,7 @@
 
 from fleet.home.landing_json import LandedWork, Landing
 from fleet.schemas import BegunMerge
-from fleet.settlement.sent_back_words import sent_back_words
+from fleet.settlement.sent_back import sent_back_words
 from tests.builders import NOW
 
 

@@ -31,7 +31,7 @@ from fleet.schemas import (
     Verdict,
 )
 from fleet.schemas.decision import LEASE_LOST, MESSAGE, SHUTDOWN
-from fleet.settlement.refused_merge import LandTries
+from fleet.settlement.sent_back import LandTries
 from fleet.settlement.settle_table import (
     FULL_CONTEXTS,
     NEVER_STARTED,

@@ -1,23 +1,112 @@
-"""Opens tasks again that stand as blocked or closed in the queue and must not: their question was
-answered meanwhile, or they were closed past fleet.
+"""Opens tasks again. Those that were put off and can run now: a budget was raised, an account was
+added or opened, a chain was set, the clock was set, a run ended, or code came. And those that stand
+as blocked or closed and must not: their question was answered meanwhile, or they were closed past
+fleet.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
-from fleet.errors import NotFound, Refused
-from fleet.queue.protocol import Queue
+from fleet.accounts.candidates import place_of
+from fleet.accounts.choose_account import Go
+from fleet.errors import FleetError, NotFound, Refused
+from fleet.home.trusted_commands import untrusted
+from fleet.queue.protocol import Filter, Queue
 from fleet.runs import closed_by_hand
-from fleet.runs.outcome_history import believed_ending
+from fleet.runs.outcome_history import believed_ending, was_put_off
 from fleet.runs.run_directory import began_at, latest_run
 from fleet.schemas import Blocked, Lease, Task
 from fleet.settlement.end_run import is_answered
 from fleet.supervisor.state import QueueChanged, SupervisorState
 
+#: How many waiting tasks are looked at when an account has room: the most urgent come first.
+_LOOK_AT = 100
 #: Why a task was opened again.
 _PAST_FLEET = (
     "it was closed past fleet while its agent was at work, and nothing shows that it is done;"
     " to close it all the same: fleet bd close"
 )
+
+
+def waiting_tasks(state: SupervisorState, then: Callable[[list[Task]], None]) -> None:
+    """Open tasks that wait for a moment to come, picked out beside the loop: a queue may hold
+    many others.
+    """
+    want = Filter(statuses=("open",))
+    state.queue.call(lambda queue: [t for t in queue.find(want) if t.not_before], then)
+
+
+def wake_next(state: SupervisorState) -> None:
+    """A run ended on an account at `max_concurrent`: wake the first task that could use the
+    account.
+    """
+
+    def first(tasks: list[Task]) -> None:
+        could = (task for task in tasks[:_LOOK_AT] if _has_account_again(state, task))
+        task = next(could, None)
+        if task is None:
+            state.accounts.full_accounts.clear()
+        else:
+            wake(state, [task])
+
+    waiting_tasks(state, first)
+
+
+def wake_all(state: SupervisorState) -> None:
+    """Wake all tasks that were put off and have a budget or an account again. A task too many
+    does no harm: its start asks for the same room again.
+    """
+
+    def each(tasks: list[Task]) -> None:
+        paid = [task for task in tasks if state.meter.has_budget_again(task)]
+        left = [task for task in tasks if task not in paid]
+        wake(state, paid, "budget")
+        wake(state, [task for task in left if _has_account_again(state, task)], "account")
+
+    waiting_tasks(state, each)
+
+
+def wake(state: SupervisorState, tasks: list[Task], what: str = "") -> None:
+    """Clear `not_before` of tasks; where there is room again for `what`, the log says so."""
+
+    def woken(queue: Queue) -> int:
+        return sum(_reopened(queue, task, state.queue.owner) for task in tasks)
+
+    def say(count: int) -> None:
+        if what:
+            state.log.say(f"{what}_room", _words(what, count))
+        state.events.append(QueueChanged())
+
+    if tasks:
+        state.queue.call(woken, say)
+
+
+def _words(what: str, count: int) -> str:
+    some, wait = ("1 task", "waits") if count == 1 else (f"{count} tasks", "wait")
+    put_off = f"{'was' if count == 1 else 'were'} put off"
+    words = f"waited for a budget {wait} no more" if what == "budget" else f"{put_off} can run"
+    return f"{some} that {words}"
+
+
+def _reopened(queue: Queue, task: Task, owner: str) -> bool:
+    try:
+        queue.reopen_task(task, by=owner)
+    except (NotFound, Refused):
+        return False  # the task was claimed meanwhile, or is gone
+    return True
+
+
+def _has_account_again(state: SupervisorState, task: Task) -> bool:
+    """The task was put off for want of an account, and an account has room now."""
+    if not was_put_off(state.home.task(task.id), task.not_before) or untrusted(state.home, task):
+        return False
+    try:
+        place = place_of(state.home, state.config, task, coder=state.coder)
+    except FleetError:
+        return False
+    if state.meter.spent(place.cwd) is not None:
+        return False
+    return isinstance(state.accounts.would_choose(state.config, place, task.id, state.now()), Go)
 
 
 def go_on_if_answered(state: SupervisorState, task: Task, task_dir: Path | None) -> None:

@@ -24,7 +24,7 @@ from fleet.home.landing_json import Landing
 from fleet.runs import receipt_json
 from fleet.runs.run_directory import Run
 from fleet.schemas import BegunMerge
-from fleet.settlement.sent_back_words import sent_back_words
+from fleet.settlement.sent_back import sent_back_words
 
 _LIMIT = 120.0
 #: Bytes of what others landed that an agent is told.

@@ -31,7 +31,7 @@ from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.adopt_runs import adopt_run
 from fleet.supervisor.assignments import Active, Arriving, Assignment, Claimed, Preparing, Ready
 from fleet.supervisor.finish_run import give_up, settle
-from fleet.supervisor.queue_io.wake_tasks import wake
+from fleet.supervisor.queue_io.reopen_tasks import wake
 from fleet.supervisor.shortage import SHORT
 from fleet.supervisor.start.agent_bin import AgentPrograms
 from fleet.supervisor.start.launch import launch, make_ready, moved, placed

@@ -4,7 +4,7 @@ from msgspec import structs
 
 from fleet.home.landing_json import LandedWork, Landing
 from fleet.schemas import Blocked, Finding, Released
-from fleet.settlement.refused_merge import land_tries, refuse_merge, refused_landing
+from fleet.settlement.sent_back import land_tries, refuse_merge, refused_landing
 from tests.builders import NOW
 
 BACK = Landing(
