@@ -7,7 +7,8 @@ project, and the tables keep the spelling that a person chose.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import PurePath
 from typing import Any, cast
 
@@ -21,21 +22,6 @@ from fleet.schemas.policy import check_host, check_need, check_opened, check_pla
 TABLE = "projects"
 #: In the home: one repository without files for each address that tasks of other hosts name.
 MIRRORS = "mirrors"
-#: Keys that only a project has: each a list of lines.
-LISTS: Mapping[str, str] = {
-    "verify": "Commands that must succeed before a task is closed.",
-    "pins": "Files that those commands need, taken as they were when the run began.",
-    "land_verify": "Commands that must succeed before work lands; none: those of verify.",
-    "land_protect": "Patterns of paths that work lands on only after a person approved it.",
-    "scope": "Where files may be changed, as patterns below the project's directory.",
-    "setup": "Commands that make a fresh clone or checkout fit to work in.",
-    "share": "Paths that git ignores, like .venv, which clones and checkouts get as links.",
-    "needs": "What an agent must have from its start on: mcp:NAME, tool:NAME.",
-    "sandbox_read": "What the box opens to be read beside the usual: paths, also ~/….",
-    "sandbox_write": "What the box opens to be written beside the task's own directories.",
-    "sandbox_hosts": "Hosts that a strict box leads to, like pkgs.example.org or *.example.org.",
-    "setup_hosts": "Hosts that set-up commands reach from a box; without any they are offline.",
-}
 
 
 class Project(Struct, frozen=True, kw_only=True):
@@ -44,18 +30,46 @@ class Project(Struct, frozen=True, kw_only=True):
     path: str
     #: The project's values of the keys that a project may have.
     settings: dict[str, Setting] = field(default_factory=dict[str, Setting])
+    # Keys that only a project has, each a list of lines.
+    #: Commands that must succeed before a task is closed.
     verify: tuple[str, ...] = ()
+    #: Files that those commands need, taken as they were when the run began.
     pins: tuple[str, ...] = ()
+    #: Commands that must succeed before work lands; none: those of verify.
     land_verify: tuple[str, ...] = ()
+    #: Patterns of paths that work lands on only after a person approved it.
     land_protect: tuple[str, ...] = ()
+    #: Where files may be changed, as patterns below the project's directory.
     scope: tuple[str, ...] = ()
+    #: Commands that make a fresh clone or checkout fit to work in.
     setup: tuple[str, ...] = ()
+    #: Paths that git ignores, like .venv, which clones and checkouts get as links.
     share: tuple[str, ...] = ()
+    #: What an agent must have from its start on: mcp:NAME, tool:NAME.
     needs: tuple[str, ...] = ()
+    #: What the box opens to be read beside the usual: paths, also ~/….
     sandbox_read: tuple[str, ...] = ()
+    #: What the box opens to be written beside the task's own directories.
     sandbox_write: tuple[str, ...] = ()
+    #: Hosts that a strict box leads to, like pkgs.example.org or *.example.org.
     sandbox_hosts: tuple[str, ...] = ()
+    #: Hosts that set-up commands reach from a box; without any they are offline.
     setup_hosts: tuple[str, ...] = ()
+
+
+#: The lists of a project, each with the check of its lines, if there is one.
+LISTS: Mapping[str, Callable[[str], object] | None] = {
+    **dict.fromkeys(Project.__struct_fields__[2:]),
+    "needs": check_need,
+    "pins": partial(check_place, from_top=False),
+    "share": partial(check_place, from_top=False),
+    "scope": partial(check_place, from_top=True),
+    "land_protect": partial(check_place, from_top=True),
+    "sandbox_read": check_opened,
+    "sandbox_write": check_opened,
+    "sandbox_hosts": check_host,
+    "setup_hosts": check_host,
+}
 
 
 def read(table: object) -> tuple[dict[str, Project], str]:
@@ -96,16 +110,10 @@ def unknown() -> str:
 
 
 def _lines_problem(name: str, lines: list[str]) -> str:
+    check = LISTS[name] or str
     try:
         for line in lines:
-            if name == "needs":
-                check_need(line)
-            elif name in ("pins", "scope", "share", "land_protect"):
-                check_place(line, from_top=name in ("scope", "land_protect"))
-            elif name in ("sandbox_read", "sandbox_write"):
-                check_opened(line)
-            elif name in ("sandbox_hosts", "setup_hosts"):
-                check_host(line)
+            check(line)
     except BadInput as error:
         return f"cannot be used: {error.message}. {error.hint}"
     return ""

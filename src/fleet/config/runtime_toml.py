@@ -1,5 +1,6 @@
-"""`runtime.toml`: the only code that reads or writes the file; `keys` says what may stand in it.
+"""`runtime.toml` and the settings that it gives: the only code that reads or writes the file.
 
+`keys` says what may stand in it, and `key=value` on a command line is checked as the file is.
 A broken file is an error with its place, never a default in disguise.
 """
 
@@ -7,7 +8,9 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from msgspec import field
 
 from fleet.config import accounts as account_tables
 from fleet.config import notify as notify_table
@@ -15,13 +18,42 @@ from fleet.config import otel as otel_table
 from fleet.config import price_tables
 from fleet.config import projects as project_tables
 from fleet.config.key_kinds import Setting
-from fleet.config.keys import KEYS
-from fleet.config.projects import TABLE
-from fleet.config.settings import Config
-from fleet.errors import ConfigError
+from fleet.config.keys import KEYS, KeyValues
+from fleet.config.notify import NotifySettings
+from fleet.config.otel import OtelSettings
+from fleet.config.projects import LISTS, TABLE, Project
+from fleet.errors import BadInput, ConfigError
+from fleet.schemas import Account, Price
 from fleet.schemas.hosts.lease_terms import lease_problem
 
 FILE = "runtime.toml"
+
+
+class Config(KeyValues, frozen=True, kw_only=True):
+    """The values of all keys, and what the tables of runtime.toml say."""
+
+    #: What differs for the tasks of one project, by its directory.
+    projects: dict[str, Project] = field(default_factory=dict[str, Project])
+    #: What tokens cost by a person's own knowledge, by a pattern of the model's name.
+    prices: dict[str, Price] = field(default_factory=dict[str, Price])
+
+    #: Which people are told of what needs a person, and how.
+    notify: NotifySettings = field(default_factory=NotifySettings)
+
+    #: Where traces of tasks and runs go.
+    otel: OtelSettings = field(default_factory=OtelSettings)
+
+    #: The logins and keys that there are, by name; none: the user's own.
+    accounts: dict[str, Account] = field(default_factory=dict[str, Account])
+
+    @property
+    def shares_queue(self) -> bool:
+        """Other machines may work on the same queue."""
+        return self.queue not in ("embedded", "beads")
+
+    def project(self, cwd: str) -> Project:
+        """The project that a directory belongs to."""
+        return project_tables.of(self.projects, cwd)
 
 
 def load(path: Path) -> Config:
@@ -118,6 +150,57 @@ def changed(
         elif key in here:
             del here[key]
     return tomlkit.dumps(document)
+
+
+def read_assignment(word: str) -> tuple[str, Setting]:
+    """`key=value` from the command line, checked."""
+    name, equals, raw = word.partition("=")
+    if not equals:
+        raise BadInput(f"{word!r} is not key=value", hint="For example: max_concurrent=5")
+    name = name.strip()
+    key = KEYS.get(name)
+    if key is None:
+        raise BadInput(f"{name or repr(name)} {unknown(name)}")
+    value: Setting = raw
+    if isinstance(key.default, int):
+        try:
+            value = int(raw.strip(), 10)
+        except ValueError:
+            raise BadInput(f"{name} must be a whole number, not {raw!r}") from None
+    problem = key.problem(value)
+    if problem:
+        raise BadInput(f"{name} {problem}")
+    return name, value
+
+
+class ProjectAssignment(NamedTuple):
+    """One `key=value` or `key+=line` for a project."""
+
+    name: str
+    #: None: the project is to have no value of its own.
+    value: Setting | list[str] | None
+    #: The lines are added to those of the list; False: they replace them.
+    adds: bool = False
+
+
+def read_project_assignment(word: str) -> ProjectAssignment:
+    """`key=value` for a project, checked; a list takes its lines one by one, and without a value it
+    is empty. `key+=line` adds a line to a list.
+    """
+    name, equals, raw = word.partition("=")
+    adds = name.endswith("+")
+    name = name.removesuffix("+").strip()
+    if equals and not project_tables.has(name):
+        raise BadInput(f"{name or repr(name)} {project_tables.unknown()}")
+    if adds and name not in LISTS:
+        raise BadInput(f"{name} is no list: += adds a line to one of {', '.join(LISTS)}")
+    if equals and not raw.strip():
+        return ProjectAssignment(name, [] if name in LISTS else None, adds)
+    value = [raw] if name in LISTS and equals else read_assignment(word)[1]
+    problem = project_tables.problem(name, value)
+    if problem:
+        raise BadInput(f"{name} {problem}")
+    return ProjectAssignment(name, value, adds)
 
 
 def default_text(**chosen: Setting) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fleet.config import Config, Project, Setting, key_assignment, projects, runtime_toml
+from fleet.config import Config, Project, Setting, projects, runtime_toml
 from fleet.control import Control
 from fleet.control.task_directory import without_commit
 from fleet.errors import BadInput, ConfigError
@@ -54,7 +54,7 @@ def shown_settings(fleet: Control) -> dict[str, Any]:
 
 def set_settings(fleet: Control, assignments: Sequence[str]) -> dict[str, str]:
     """Carry out `KEY=VALUE` assignments; returns the new values as they may be shown."""
-    changes = dict(key_assignment.read_assignment(word) for word in assignments)
+    changes = dict(runtime_toml.read_assignment(word) for word in assignments)
     fleet.check(changes)
     change_settings(fleet, lambda text: runtime_toml.changed(text, changes, fleet.home.config))
     return {
@@ -81,7 +81,7 @@ def set_project_settings(
     directory = projects.name_of(fleet.config.projects, directory, inside=False) or directory
     known = fleet.config.projects.get(directory)
     changes: dict[str, Setting | list[str] | None] = {}
-    for name, value, adds in map(key_assignment.read_project_assignment, assignments):
+    for name, value, adds in map(runtime_toml.read_project_assignment, assignments):
         if isinstance(value, list):
             before = changes.get(name, _lines(known, name) if adds else [])
             assert isinstance(before, list)

@@ -21,7 +21,6 @@ PLAN_FILE = "PLAN.toml"
 #: The least that closes a task. `plausible`: nothing contradicts the claim. `checked`: the verify
 #: commands passed; a claim that is only plausible is left to a person.
 Requirement = Literal["plausible", "checked"]
-REQUIREMENTS: tuple[Requirement, ...] = get_args(Requirement)
 
 #: Where a task works. `none`: in its directory itself. `clone`: in a clone of its own.
 #: `worktree` is in records of tasks that had linked worktrees, which become clones.
@@ -36,23 +35,18 @@ SANDBOX_LEVELS: tuple[SandboxLevel, ...] = get_args(SandboxLevel)
 
 #: Where verify commands run: in a fresh checkout of what the run left, or in the run's directory.
 VerifyIn = Literal["checkout", "directory"]
-VERIFY_IN: tuple[VerifyIn, ...] = get_args(VerifyIn)
 
 #: What becomes of work whose claim holds. `off`: the work stays where it is. `ask`: the work
 #: lands once a person approves it. `auto`: the work lands.
 LandMode = Literal["off", "ask", "auto"]
-LAND_MODES: tuple[LandMode, ...] = get_args(LandMode)
 #: How a candidate is folded onto the branch, and where what has landed goes.
 LandHow = Literal["merge", "squash", "rebase"]
-LAND_HOWS: tuple[LandHow, ...] = get_args(LandHow)
 LandTo = Literal["branch", "push", "pr"]
-LAND_TOS: tuple[LandTo, ...] = get_args(LandTo)
 #: `land_into` that names no branch: the one that the directory had when the task was made.
 BRANCH_OF_TASK = "@"
 
 #: Whether destructive commands are reported, refused (where the CLI has a hook) or ignored.
 Tripwire = Literal["report", "refuse", "off"]
-TRIPWIRES: tuple[Tripwire, ...] = get_args(Tripwire)
 
 #: What an agent's CLI loads before it reads its task. `full`: all that it would by itself.
 #: `project`: nothing that is the user's own. `lean`: of the project's, only rules and permissions;
@@ -63,7 +57,6 @@ CONTEXTS: tuple[Context, ...] = get_args(Context)
 #: edit: write in the project and talk to fleet. auto: the CLI judges each step by itself.
 #: bypass: everything, for machines that are a sandbox themselves.
 Permissions = Literal["edit", "auto", "bypass"]
-PERMISSIONS: tuple[Permissions, ...] = get_args(Permissions)
 
 #: What git refuses anywhere in the name of a ref.
 _NOT_IN_BRANCH = r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^@$"

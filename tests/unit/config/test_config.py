@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleet import config
-from fleet.config import key_assignment, runtime_toml
+from fleet.config import runtime_toml
 from fleet.errors import BadInput, ConfigError
 
 
@@ -69,7 +69,7 @@ def test_a_file_that_is_not_utf8_is_refused_with_the_byte(file):
 def test_a_bad_assignment_is_refused(word):
     """`fleet config set` checks type, range and name before it touches the file."""
     with pytest.raises(BadInput):
-        key_assignment.read_assignment(word)
+        runtime_toml.read_assignment(word)
 
 
 def test_a_change_keeps_comments_and_order(file):

@@ -3,7 +3,7 @@
 import pytest
 
 from fleet import config
-from fleet.config import key_assignment
+from fleet.config import runtime_toml
 from fleet.errors import BadInput, ConfigError
 from fleet.home.task_policy import policy_of
 from fleet.schemas import Limits, LimitWishes, Sandbox, Settings
@@ -219,6 +219,6 @@ def test_a_compared_task_does_not_land_by_itself(settings):
 def test_a_branch_has_a_name_that_git_takes(name):
     """Found when the setting is made, not when the first task is to land."""
     with pytest.raises(BadInput, match="no name of a branch"):
-        key_assignment.read_assignment(f"land_into={name}")
-    assert key_assignment.read_assignment("land_into=release/2.x") == ("land_into", "release/2.x")
-    assert key_assignment.read_assignment("land_into=@") == ("land_into", "@")
+        runtime_toml.read_assignment(f"land_into={name}")
+    assert runtime_toml.read_assignment("land_into=release/2.x") == ("land_into", "release/2.x")
+    assert runtime_toml.read_assignment("land_into=@") == ("land_into", "@")
