@@ -9,11 +9,12 @@ import threading
 from msgspec import Struct, structs
 
 from fleet.coders.agent_environment import plain_env
-from fleet.errors import FleetError, InvalidTask
-from fleet.evidence import other_task_dirs, scope_rules
+from fleet.errors import FleetError
 from fleet.evidence.command_box import CommandBox
 from fleet.evidence.landing_rules import landing_findings
 from fleet.evidence.landing_work import LandingWork, landing_work
+from fleet.evidence.other_task_dirs import in_same_tree, lost_directories
+from fleet.evidence.scope_rules import ScopeFacts, scope_findings
 from fleet.evidence.shared_tree import deeds, own_changes
 from fleet.evidence.verify_commands import CHECKOUT_SETUP, FOLDER, check_all
 from fleet.evidence.verify_place import InspectedRun, VerifyPlace, verify_place
@@ -25,7 +26,7 @@ from fleet.git.run_baseline import base_now, changes_since
 from fleet.home import clone_record
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import Run, newest_first
-from fleet.schemas import Base, Changes, Check, Finding, Policy, Stopped
+from fleet.schemas import Changes, Check, Finding, Stopped
 from fleet.schemas.decision import OURS
 
 
@@ -66,10 +67,21 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
         changes = changes_since(ended.base, ended.run, stored=begun)
     trespasses: tuple[Finding, ...] = ()
     if ended.base is not None and changes is not None:
-        trespasses = check_scope(ended.run, ended.base, changes, ended.policy, ended.cwd)
-        cwd = os.path.realpath(ended.cwd)
-        own = deeds(ended.edited, ended.commands, ended.base.root, cwd)
-        changes = own_changes(ended.run, ended.base, changes, own)
+        run, base, cwd = ended.run, ended.base, os.path.realpath(ended.cwd)
+        tasks = in_same_tree(run, base.root)
+        trespasses = scope_findings(
+            ScopeFacts(
+                base=base,
+                now=base_now(base, run.home.path),
+                changes=changes,
+                policy=ended.policy,
+                inside=os.path.relpath(cwd, base.root),
+                lost=lost_directories(run),
+                in_same_tree=tasks,
+            )
+        )
+        own = deeds(ended.edited, ended.commands, base.root, cwd)
+        changes = own_changes(run, base, changes, own, tasks)
     refusals: tuple[Finding, ...] = ()
     landing = None
     try:
@@ -107,21 +119,6 @@ def _landing_refusals(ended: InspectedRun, changes: Changes | None) -> tuple[Fin
     if refs is None:
         raise FleetError("the merge cannot be inspected: the project's repository is gone")
     return landing_findings(merge_facts(home, refs, merge, changes.tree))
-
-
-def check_scope(
-    run: Run, base: Base, changes: Changes, policy: Policy, cwd: str
-) -> tuple[Finding, ...]:
-    """The rules of scope that the run broke."""
-    try:
-        started = run.started()
-    except InvalidTask:
-        started = None
-    home = run.home
-    others = other_task_dirs.compare(home, run, base.root, started.at if started else None)
-    return scope_rules.scope_findings(
-        base, base_now(base, home.path), changes, policy, os.path.realpath(cwd), others
-    )
 
 
 def _was_stopped(run: Run) -> bool:

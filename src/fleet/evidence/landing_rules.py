@@ -7,9 +7,7 @@ that the agent replaced by another one, for the work of both may need that.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-
-from msgspec import Struct
+from collections.abc import Callable, Iterator, Mapping
 
 from fleet.git.land.merge_facts import MergedFile, MergeFacts
 from fleet.schemas import Finding
@@ -21,15 +19,6 @@ _LINES = 3
 _LONGEST = 120
 #: A line with fewer letters and digits (a bracket, `else:`) is in any file: it says nothing.
 _FEWEST = 5
-
-
-class LandingRule(Struct, frozen=True):
-    """One rule for work that was sent back."""
-
-    id: str
-    sentence: str
-    #: How the run breaks the rule; empty if it does not.
-    broken_by: Callable[[MergeFacts], str]
 
 
 def _markers(facts: MergeFacts) -> str:
@@ -100,24 +89,19 @@ def _counts(line: str) -> bool:
     return sum(letter.isalnum() for letter in line) >= _FEWEST
 
 
-RULES: tuple[LandingRule, ...] = (
-    LandingRule("markers_left", "Conflict markers are left in a file.", _markers),
-    LandingRule("merge_unfinished", "The merge that was begun is not finished.", _unfinished),
-    LandingRule(
-        "not_on_target", "The work does not contain the branch that it is to land on.", _off_target
-    ),
-    LandingRule(
-        "lost_landed_work", "Lines that others landed are gone, and not by a conflict.", _lost
-    ),
-)
-
-
-#: The ids of these rules.
-LANDING_RULES = frozenset(rule.id for rule in RULES)
+#: Each rule by its id: its sentence, and how the run breaks it (empty: the run does not).
+LANDING_RULES: Mapping[str, tuple[str, Callable[[MergeFacts], str]]] = {
+    "markers_left": ("Conflict markers are left in a file.", _markers),
+    "merge_unfinished": ("The merge that was begun is not finished.", _unfinished),
+    "not_on_target": ("The work does not contain the branch that it is to land on.", _off_target),
+    "lost_landed_work": ("Lines that others landed are gone, and not by a conflict.", _lost),
+}
 
 
 def landing_findings(facts: MergeFacts) -> tuple[Finding, ...]:
-    """The rules that the work breaks, in the order of RULES."""
+    """The rules that the work breaks, in the order of LANDING_RULES."""
     return tuple(
-        Finding(rule=rule.id, what=what) for rule in RULES if (what := rule.broken_by(facts))
+        Finding(rule=rule, what=what)
+        for rule, (_, broken_by) in LANDING_RULES.items()
+        if (what := broken_by(facts))
     )

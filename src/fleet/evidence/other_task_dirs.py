@@ -16,13 +16,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.errors import FleetError, InvalidTask
-from fleet.evidence.scope_rules import LostDirectory, OtherTasks
+from fleet.evidence.scope_rules import LostDirectory
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import open_regular
 from fleet.git import snapshot_index
 from fleet.git.clone.clone_place import clones_in
 from fleet.home import Home, clone_record, task_json
-from fleet.runs.run_directory import Run, latest_run
+from fleet.runs.run_directory import Run, began_at, latest_run
 
 FILE = "siblings.json"
 #: How many directories are counted, how many files in each, and for how many seconds in all.
@@ -78,18 +78,17 @@ def _with_clones(home: Home, others: Iterable[tuple[str, str]]) -> Iterator[tupl
             yield other, cwd or (own.cwd if own else None) or ""
 
 
-def compare(home: Home, run: Run, root: str, began: datetime | None) -> OtherTasks:
-    """The directories that lost files since, and the tasks that worked in the run's own tree."""
-    lost = [
-        directory
-        for each in _RECORD.read_or_none(run.task_dir / FILE) or ()
-        if (directory := _lost(home, run, each, began)) is not None
-    ]
-    return OtherTasks(lost=tuple(lost), in_same_tree=in_same_tree(home, run, root, began))
+def lost_directories(run: Run) -> tuple[LostDirectory, ...]:
+    """The directories that lost files since the run began, as far as this run answers for them."""
+    began = began_at(run)
+    counted = _RECORD.read_or_none(run.task_dir / FILE) or ()
+    lost = (_lost(run.home, run, each, began) for each in counted)
+    return tuple(directory for directory in lost if directory is not None)
 
 
-def in_same_tree(home: Home, run: Run, root: str, began: datetime | None) -> tuple[str, ...]:
-    """The other tasks whose runs worked in a tree since a moment."""
+def in_same_tree(run: Run, root: str) -> tuple[str, ...]:
+    """The other tasks whose runs worked in a tree since the run began."""
+    home, began = run.home, began_at(run)
     return tuple(
         other
         for other in snapshot_index.tasks_in(home, root)

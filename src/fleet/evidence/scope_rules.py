@@ -6,7 +6,7 @@ worked there meanwhile, and a person judges.
 """
 
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
@@ -42,14 +42,6 @@ class LostDirectory(Struct, frozen=True, kw_only=True):
     or_by: tuple[str, ...] = ()
 
 
-class OtherTasks(Struct, frozen=True, kw_only=True):
-    """What a run has to do with other tasks."""
-
-    lost: tuple[LostDirectory, ...] = ()
-    #: Tasks whose runs worked in the same tree meanwhile.
-    in_same_tree: tuple[str, ...] = ()
-
-
 class ScopeFacts(Struct, frozen=True, kw_only=True):
     """What the rules of scope are given."""
 
@@ -59,29 +51,20 @@ class ScopeFacts(Struct, frozen=True, kw_only=True):
     policy: Policy
     #: The run's directory relative to the top of the tree; `.` is the top.
     inside: str
-    others: OtherTasks
+    #: Other tasks' directories that are gone or lost files.
+    lost: tuple[LostDirectory, ...] = ()
+    #: Tasks whose runs worked in the same tree meanwhile.
+    in_same_tree: tuple[str, ...] = ()
 
 
-class ScopeRule(Struct, frozen=True):
-    """One rule of scope."""
-
-    id: str
-    sentence: str
-    #: How a run broke the rule; empty if it did not.
-    broken_by: Callable[[ScopeFacts], str]
-
-
-def scope_findings(
-    base: Base, now: BaseAfter, changes: Changes, policy: Policy, cwd: str, others: OtherTasks
-) -> tuple[Finding, ...]:
-    """The rules of scope that a run broke. `cwd` has its links resolved, as the base's root has."""
-    facts = ScopeFacts(
-        base=base, now=now, changes=changes, policy=policy,
-        inside=posixpath.relpath(cwd, base.root), others=others,
-    )  # fmt: skip
-    found = [(rule.id, rule.broken_by(facts)) for rule in RULES]
-    doubt = _doubt(others)
-    return tuple(Finding(rule=rule, what=f"{what}{doubt}") for rule, what in found if what)
+def scope_findings(facts: ScopeFacts) -> tuple[Finding, ...]:
+    """The rules of scope that a run broke."""
+    doubt = _doubt(facts.in_same_tree)
+    return tuple(
+        Finding(rule=rule, what=f"{what}{doubt}")
+        for rule, (_, broken_by) in RULES.items()
+        if (what := broken_by(facts))
+    )
 
 
 def _outside(facts: ScopeFacts) -> str:
@@ -160,7 +143,7 @@ def _moved(facts: ScopeFacts) -> str:
 
 
 def _other_directories(facts: ScopeFacts) -> str:
-    return some([_lost_text(lost) for lost in facts.others.lost], _NAMES)
+    return some([_lost_text(lost) for lost in facts.lost], _NAMES)
 
 
 def _lost_text(lost: LostDirectory) -> str:
@@ -172,31 +155,24 @@ def _lost_text(lost: LostDirectory) -> str:
     return f"{text} (by this run or by {some(lost.or_by, _NAMES)}: fleet cannot tell)"
 
 
-RULES = (
-    ScopeRule("outside_scope", "Files outside of the task's scope changed.", _outside),
-    ScopeRule("bulk_deletion", "A good part of the project is gone.", _bulk),
-    ScopeRule(
-        "guarded_files",
-        "Hooks, git's own configuration or an agent's settings changed.",
-        _guarded,
-    ),
-    ScopeRule(
-        "moved_refs", "Branches or tags were moved or deleted that are not the run's.", _moved
-    ),
-    ScopeRule(
-        "sibling_touched", "Another task's directory is gone, or was emptied.", _other_directories
-    ),
-)
+#: Each rule of scope by its id: its sentence, and how a run broke it (empty: the run did not).
+RULES: Mapping[str, tuple[str, Callable[[ScopeFacts], str]]] = {
+    "outside_scope": ("Files outside of the task's scope changed.", _outside),
+    "bulk_deletion": ("A good part of the project is gone.", _bulk),
+    "guarded_files": ("Hooks, git's own configuration or an agent's settings changed.", _guarded),
+    "moved_refs": ("Branches or tags were moved or deleted that are not the run's.", _moved),
+    "sibling_touched": ("Another task's directory is gone, or was emptied.", _other_directories),
+}
 
 
 def _size(size: int) -> str:
     return f"{size / (1 << 20):.1f} MiB" if size >= 1 << 20 else f"{size} bytes"
 
 
-def _doubt(others: OtherTasks) -> str:
-    if not others.in_same_tree:
+def _doubt(in_same_tree: tuple[str, ...]) -> str:
+    if not in_same_tree:
         return ""
     return (
-        f" ({some(others.in_same_tree, _NAMES)} worked in the same tree meanwhile, and fleet cannot"
+        f" ({some(in_same_tree, _NAMES)} worked in the same tree meanwhile, and fleet cannot"
         " tell the two apart; --isolation clone keeps them apart)"
     )

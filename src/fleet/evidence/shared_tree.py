@@ -15,10 +15,9 @@ from msgspec import Struct, structs
 
 from fleet.coders.stream.tool_calls import command_of, edited_paths
 from fleet.errors import InvalidTask
-from fleet.evidence import other_task_dirs
 from fleet.files.safe_read import tail
 from fleet.runs import event_log
-from fleet.runs.run_directory import Run
+from fleet.runs.run_directory import Run, began_at
 from fleet.schemas import Base, Changes, FileChange, ToolCall
 
 #: How much of the end of another task's events is read.
@@ -53,20 +52,16 @@ def deeds(edited: Iterable[str], commands: Sequence[str], root: str, cwd: str) -
     return Deeds(edited=frozenset(_below(root, cwd, edited)), commands=tuple(commands))
 
 
-def own_changes(run: Run, base: Base, changes: Changes, own: Deeds) -> Changes:
-    """The run's own changes, with the tasks that were at work in the same tree, and the files that
-    only their streams name.
+def own_changes(
+    run: Run, base: Base, changes: Changes, own: Deeds, tasks: Sequence[str]
+) -> Changes:
+    """The run's own changes, with the `tasks` that were at work in the same tree, and the files
+    that only their streams name.
     """
-    home = run.home
-    try:
-        started = run.started()
-    except InvalidTask:
-        started = None
-    began = started.at if started is not None else None
-    tasks = other_task_dirs.in_same_tree(home, run, base.root, began)
     if not tasks:
         return changes
-    others = [_deeds_of(home.task(task), base.root, began) for task in tasks]
+    began = began_at(run)
+    others = [_deeds_of(run.home.task(task), base.root, began) for task in tasks]
     return attributed(changes, own, others, tasks)
 
 

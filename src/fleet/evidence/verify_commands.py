@@ -4,7 +4,6 @@ Each command runs under a keeper of its own in `runs/<n>/verify/<k>/`, so that i
 tree ends, its output is kept, and a new supervisor finds the command at work, or how it ended.
 """
 
-import os
 import signal
 import threading
 import time
@@ -12,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from fleet.errors import FleetError, InvalidTask
 from fleet.evidence.command_box import CommandBox, box_command
-from fleet.files.safe_read import open_regular
+from fleet.files.safe_read import tail
 from fleet.processes import keeper_client, process_identity
 from fleet.processes.keeper_client import Busy, Ended, Keeper, Orphaned, Running
 from fleet.runs.run_directory import Run, RunSpec, new_run, newest_first
@@ -178,7 +177,6 @@ def _result(attempt: Run, command: str, *, timed_out: bool) -> Check | None:
         ended = attempt.exit()
     except InvalidTask as error:
         return Check(command=command, trouble=error.message)
-    tail = _tail(attempt)
     if ended is None:
         return None
     if ended.error is not None:
@@ -189,25 +187,11 @@ def _result(attempt: Run, command: str, *, timed_out: bool) -> Check | None:
         started_at=ended.started_at,
         seconds=ended.seconds,
         timed_out=timed_out,
-        tail=tail,
+        tail=_tail(attempt),
     )
 
 
 def _tail(attempt: Run) -> str:
     """The end of what the command printed on stdout and stderr."""
-    texts: list[str] = []
-    for path in (attempt.stdout, attempt.stderr):
-        try:
-            fd = open_regular(path)
-        except InvalidTask:
-            continue
-        if fd is None:
-            continue
-        try:
-            size = os.fstat(fd).st_size
-            text = os.pread(fd, TAIL, max(0, size - TAIL)).decode(errors="replace").strip()
-        finally:
-            os.close(fd)
-        if text:
-            texts.append(text)
-    return "\n".join(texts)[-TAIL:]
+    texts = (tail(path, TAIL).strip() for path in (attempt.stdout, attempt.stderr))
+    return "\n".join(filter(None, texts))[-TAIL:]

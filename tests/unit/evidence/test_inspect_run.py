@@ -2,13 +2,15 @@
 
 import shutil
 import subprocess
+import threading
 from datetime import UTC, datetime
 
 import msgspec
 import pytest
 
 from fleet.evidence import other_task_dirs
-from fleet.evidence.inspect_run import check_scope
+from fleet.evidence.inspect_run import inspect_run
+from fleet.evidence.verify_place import InspectedRun
 from fleet.files import seals
 from fleet.git import snapshot_index
 from fleet.home import Home
@@ -30,10 +32,13 @@ def repo(repo, tmp_path):
 
 
 def broken(run, repo, cwd="", **policy):
-    changes = run.changes()
-    where = str(repo.root / cwd)
-    found = check_scope(_run(run), run.base, changes, Policy(**policy), where)
-    return {finding.rule for finding in found}
+    ended = InspectedRun(
+        run=_run(run), cwd=str(repo.root / cwd), policy=Policy(**policy), base=run.base,
+        claimed=False,
+    )  # fmt: skip
+    found = inspect_run(ended, threading.Event())
+    assert not found.trouble
+    return {finding.rule for finding in found.trespasses}
 
 
 def _run(run):
@@ -171,8 +176,8 @@ def test_a_directory_of_another_task_that_is_emptied_is_found(repo, tmp_path):
     assert broken(run, repo) == set()
     (tmp_path / "emptied/file").unlink()
     shutil.rmtree(tmp_path / "gone")
-    found = other_task_dirs.compare(home, _run(run), str(repo.root), None)
-    assert {loss.task_id: loss.after for loss in found.lost} == {
+    found = other_task_dirs.lost_directories(_run(run))
+    assert {loss.task_id: loss.after for loss in found} == {
         "fleet-emptied": 0, "fleet-gone": None,
     }  # fmt: skip
     assert broken(run, repo) == {"sibling_touched"}
@@ -190,8 +195,8 @@ def test_a_lost_directory_is_put_down_to_the_run_that_names_it(repo, tmp_path):
     shutil.rmtree(place)
 
     def lost():
-        found = other_task_dirs.compare(home, _run(run), str(repo.root), None)
-        return [(each.task_id, each.or_by) for each in found.lost]
+        found = other_task_dirs.lost_directories(_run(run))
+        return [(each.task_id, each.or_by) for each in found]
 
     assert lost() == [("fleet-2", ("fleet-3",))]
     other.stdout.write_text(f"rm -rf {place}\n")
@@ -211,10 +216,10 @@ def test_a_record_that_fleet_did_not_write_excuses_no_loss(repo, tmp_path):
     seals.begin(home.path)
     other = a_run_at_work(home, "fleet-2")
     shutil.rmtree(place)
-    assert other_task_dirs.compare(home, _run(run), str(repo.root), None).lost == ()
+    assert other_task_dirs.lost_directories(_run(run)) == ()
     spec = other.path / "run.json"
     spec.write_bytes(spec.read_bytes().replace(b"{", b'{"boxed":true,', 1))
-    (loss,) = other_task_dirs.compare(home, _run(run), str(repo.root), None).lost
+    (loss,) = other_task_dirs.lost_directories(_run(run))
     assert loss.task_id == "fleet-2"
 
 

@@ -4,7 +4,7 @@ what must pass.
 
 import pytest
 
-from fleet.evidence.landing_rules import RULES, landing_findings
+from fleet.evidence.landing_rules import LANDING_RULES, landing_findings
 from fleet.git.land.merge_facts import Hunk, MergedFile, MergeFacts
 from tests.clones import git
 from tests.sent_back import SentBack, sent_back
@@ -328,4 +328,4 @@ def test_a_finding_names_some_of_many():
     files = tuple(MergedFile(path=f"f{number}", markers=1) for number in range(9))
     (found,) = landing_findings(MergeFacts(files=files))
     assert found.what.endswith("f4 and 4 more")
-    assert len({rule.id for rule in RULES}) == 4
+    assert len(LANDING_RULES) == 4

@@ -1,9 +1,11 @@
 """Where a run may go: every rule both ways."""
 
+import os
+
 import pytest
 from msgspec import structs
 
-from fleet.evidence.scope_rules import RULES, LostDirectory, OtherTasks, scope_findings
+from fleet.evidence.scope_rules import RULES, LostDirectory, ScopeFacts, scope_findings
 from fleet.git.refs import ELSEWHERE, BaseAfter
 from fleet.schemas import Base, Changes, FileChange, Policy
 
@@ -18,12 +20,15 @@ NOW = BaseAfter(
 )
 
 
-def broken(*files, base=BASE, policy=None, cwd=ROOT, others=None, changes=None, **now):
+def broken(*files, base=BASE, policy=None, cwd=ROOT, lost=(), in_same_tree=(), changes=None, **now):
     """The rules that are broken, with what is said of each."""
     changes = changes or Changes(base="b2", files=tuple(files))
     state = structs.replace(NOW, **now)
-    found = scope_findings(base, state, changes, policy or Policy(), cwd, others or OtherTasks())
-    return {finding.rule: finding.what for finding in found}
+    facts = ScopeFacts(
+        base=base, now=state, changes=changes, policy=policy or Policy(),
+        inside=os.path.relpath(cwd, ROOT), lost=lost, in_same_tree=in_same_tree,
+    )  # fmt: skip
+    return {finding.rule: finding.what for finding in scope_findings(facts)}
 
 
 def changed(path, kind="changed"):
@@ -32,8 +37,8 @@ def changed(path, kind="changed"):
 
 def test_each_rule_has_an_id_and_a_sentence():
     """They are what people read, and what events are counted by."""
-    assert len({rule.id for rule in RULES}) == len(RULES) == 5
-    assert all(rule.sentence.endswith(".") for rule in RULES)
+    assert len(RULES) == 5
+    assert all(sentence.endswith(".") for sentence, _ in RULES.values())
 
 
 def test_without_a_scope_the_whole_tree_is_the_tasks():
@@ -161,17 +166,17 @@ def test_a_sibling_that_lost_its_files_is_named():
         LostDirectory(task_id="fleet-2", place="/srv/two", before=40, after=0),
         LostDirectory(task_id="fleet-3", place="/srv/three", before=9),
     )
-    found = broken(others=OtherTasks(lost=losses))
+    found = broken(lost=losses)
     assert "/srv/two of fleet-2 has 0 files where 40 were" in found["sibling_touched"]
     assert "/srv/three of fleet-3 is gone" in found["sibling_touched"]
     doubtful = LostDirectory(task_id="fleet-3", place="/srv/three", before=9, or_by=("fleet-4",))
-    found = broken(others=OtherTasks(lost=(doubtful,)))
+    found = broken(lost=(doubtful,))
     assert "by this run or by fleet-4: fleet cannot tell" in found["sibling_touched"]
 
 
 def test_who_else_was_there_is_said_with_every_finding():
     """Two runs in one tree cannot be told apart, and no finding pretends to."""
-    others = OtherTasks(in_same_tree=("fleet-2",))
-    found = broken(changed("README"), cwd=f"{ROOT}/web", others=others)
+    others = ("fleet-2",)
+    found = broken(changed("README"), cwd=f"{ROOT}/web", in_same_tree=others)
     assert "fleet-2 worked in the same tree" in found["outside_scope"]
-    assert broken(others=others) == {}
+    assert broken(in_same_tree=others) == {}

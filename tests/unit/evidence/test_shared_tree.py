@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import msgspec
 
+from fleet.evidence.other_task_dirs import in_same_tree
 from fleet.evidence.shared_tree import Deeds, attributed, deeds, own_changes
 from fleet.git import snapshot_index
 from fleet.home import Home
@@ -58,11 +59,13 @@ def test_the_other_runs_stream_is_read_from_the_moment_that_this_one_began(tmp_p
         lines = bytearray()
         event_log.put_line(lines, event, 1, (1, 0))
         event_log.add(other.task_dir, lines)
-    found = own_changes(run, base, changed("before.py", "after.py"), Deeds())
+    found = own_changes(
+        run, base, changed("before.py", "after.py"), Deeds(), in_same_tree(run, base.root)
+    )
     assert (paths(found.files), paths(found.others)) == (["before.py"], ["after.py"])
     assert found.shared_with == ("fleet-b",)
-    alone = own_changes(run, Base(root="/srv/other"), changed("a"), Deeds())
-    assert alone == changed("a")
+    assert in_same_tree(run, "/srv/other") == ()
+    assert own_changes(run, base, changed("a"), Deeds(), ()) == changed("a")
 
 
 def _began(home, task_id, base):
