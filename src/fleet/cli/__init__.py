@@ -17,7 +17,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "status": ("run.status", "Say whether a supervisor is running, and how it does."),
     "top": ("inspect.top", "Watch and steer on the whole screen."),
     "tasks": ("inspect.tasks", "Show the tasks in progress."),
-    "web": ("page.web", "See and steer fleet in a browser."),
+    "web": ("inspect.web", "See and steer fleet in a browser."),
     "task": (
         "inspect.task",
         "Print one task's log, plan, events, receipt or diff, or restore its files.",

@@ -133,7 +133,7 @@ class DemoPage:
 
     def _begin(self) -> None:
         from fleet import control
-        from fleet.cli.page.web import offer
+        from fleet.cli.inspect.web import offer
         from fleet.web.serve import Listening
 
         server, address = offer(lambda: control.opened(self._env), Listening())
@@ -149,7 +149,7 @@ class DemoPage:
         if self._thread is None or self._server is None:
             return
         from fleet import control
-        from fleet.cli.page.web import with_code
+        from fleet.cli.inspect.web import with_code
         from fleet.control.page.session_store import TO_PAIR
 
         click.echo("The page stays open on the demo until Ctrl-C. Open it within five minutes:")

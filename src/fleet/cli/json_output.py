@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 
 from fleet.control import Control
-from fleet.control.queue.trust import foreign_commands
 from fleet.errors import InvalidTask
 from fleet.schemas import Task
 from fleet.schemas.shown_text import harmless_json
@@ -23,6 +22,8 @@ def task_shape(fleet: Control, task: Task) -> dict[str, Any]:
         "labels": list(task.labels),
         "created_at": task.created_at,
     }
+    from fleet.control.queue.trust import foreign_commands  # most JSON is not of tasks
+
     try:
         place = fleet.place(task)
     except InvalidTask as error:
@@ -40,7 +41,7 @@ def task_shape(fleet: Control, task: Task) -> dict[str, Any]:
     )
 
 
-def pretty(payload: Any) -> str:
+def print_json(payload: Any) -> None:
     """JSON for people and programs; a terminal obeys nothing in this text."""
     text = msgspec.json.format(msgspec.json.encode(payload), indent=2).decode()
-    return harmless_json(text) if sys.stdout.isatty() else text
+    print(harmless_json(text) if sys.stdout.isatty() else text)

@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import cycle
 
 from fleet.cli.terminal_text import painted
@@ -49,7 +49,7 @@ def watch_lines(lines: Callable[[], Sequence[str]], instead: str) -> None:
     """Draw lines over and over, until Ctrl-C; `instead` is the command line for a program."""
     if not sys.stdout.isatty():
         raise BadInput("--watch needs a terminal", hint=f"For a program: {instead}")
-    with live_view() as draw:
+    with suppress(KeyboardInterrupt), live_view() as draw:  # Ctrl-C is how a person leaves
         while True:
             began = time.monotonic()
             try:

@@ -2,14 +2,17 @@
 of tasks, coders, accounts, settings, and the words of `fleet bd`.
 """
 
+import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
+from msgspec import structs
 
-from fleet.cli.best_effort import best_effort
+from fleet import control
 from fleet.cli.terminal_text import print_line
 from fleet.config import KEYS, projects
 from fleet.control import Control
@@ -17,7 +20,11 @@ from fleet.errors import FleetError
 from fleet.schemas import Status, Task
 from fleet.schemas.shown_text import harmless, one_line
 
+T = TypeVar("T")
+
 _MOST = 200
+#: Seconds that a shell's completion or a help page may wait for the queue.
+PATIENCE = 1.5
 #: What click asks when Tab is pressed.
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -66,6 +73,27 @@ def completer(*statuses: Status) -> Completer:
         ]
 
     return complete
+
+
+def best_effort(look: Callable[[Control], Sequence[T]]) -> Sequence[T]:
+    """What `look` returns, for convenience only: nothing without a home, with a broken file, or
+    from a slow queue.
+    """
+    answers: list[Sequence[T]] = []
+
+    def work() -> None:
+        try:
+            fleet = control.opened(os.environ)
+            fleet.config = structs.replace(fleet.config, busy_timeout_s=1, bd_timeout_s=1)
+            answers.append(look(fleet))
+        except Exception:  # noqa: BLE001, S110 - a traceback has no place in a shell's prompt
+            pass
+
+    # The thread is left behind: not every queue has a time limit.
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    return answers[0] if answers else ()
 
 
 def coder_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> Sequence[str]:

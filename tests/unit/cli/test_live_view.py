@@ -6,7 +6,7 @@ import sys
 import threading
 from contextlib import contextmanager
 
-from fleet.cli.live_view import waiting
+from fleet.cli.live_view import waiting, watch_lines
 
 
 @contextmanager
@@ -71,3 +71,17 @@ def test_a_program_is_told_nothing(monkeypatch):
     with waiting("bd", after=0.0):
         pass
     assert file.getvalue() == ""
+
+
+def test_ctrl_c_ends_a_watch_as_a_person_means_it(monkeypatch):
+    """It is the way out and no error; the cursor is there again."""
+    ours, theirs = os.openpty()
+
+    def leave():
+        raise KeyboardInterrupt
+
+    with os.fdopen(theirs, "w") as stdout, monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", stdout)
+        watch_lines(leave, "fleet tasks --json")
+        assert os.read(ours, 4096).endswith(b"\x1b[?25h\x1b[?7h")
+    os.close(ours)

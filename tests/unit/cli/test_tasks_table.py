@@ -5,12 +5,14 @@ from datetime import timedelta
 import pytest
 
 from fleet.cli import terminal_text
-from fleet.cli.inspect.tasks_table import tasks_table
+from fleet.cli.inspect.tasks_table import all_view, tasks_table
 from fleet.cli.terminal_text import ENDLESS
 from fleet.control.tasks.in_progress import InProgress
+from fleet.control.view.why_not_now import WayOn
 from fleet.runs.progress_json import Progress
 from fleet.schemas.shown_text import cells
 from tests.builders import NOW
+from tests.unit.tui.homes import a_now, a_row
 
 
 def a_run(**fields):
@@ -131,3 +133,21 @@ def test_text_of_tasks_is_never_obeyed():
     assert "[bold]a[/] :smile: \\x1b[2J\\n\\rb" in out
     assert "/tmp/\\x07[red]" in out
     assert "\x1b" not in out
+
+
+@pytest.mark.parametrize(
+    ("reason", "shown"),
+    [
+        (
+            "finished without closing the task",
+            " · finished without closing the task (fleet retry x)",
+        ),
+        ("stopped by Ann; to go on: fleet retry x", " · stopped by Ann; to go on: fleet retry x"),
+    ],
+)
+def test_the_way_on_is_said_once(reason, shown):
+    """Many a reason ends with the command that goes on."""
+    way_on = WayOn(verb="retry", line="fleet retry x")
+    row = a_row(group="needs_you", status="blocked", reason=reason, way_on=way_on)
+    lines = list(all_view(a_now((row,)), [], NOW, ENDLESS, 9))
+    assert lines[1].endswith(shown)

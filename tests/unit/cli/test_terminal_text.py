@@ -6,7 +6,7 @@ from io import StringIO
 
 import pytest
 
-from fleet.cli.inspect.receipt import show_receipt
+from fleet.cli.inspect.task import show_receipt
 from fleet.cli.terminal_text import folded, painted, print_line, print_row, table
 from fleet.schemas import Command, Receipt
 from fleet.schemas.shown_text import (

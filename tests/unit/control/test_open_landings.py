@@ -7,7 +7,7 @@ from msgspec import structs
 
 from fleet.bd.output.issue_page import page
 from fleet.bd.output.lines import row
-from fleet.cli.inspect.receipt import receipt_lines
+from fleet.cli.inspect.task import receipt_lines
 from fleet.cli.run.status import rows
 from fleet.cli.tracker import show
 from fleet.control.landing.landing_rows import with_landings

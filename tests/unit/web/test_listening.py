@@ -15,8 +15,7 @@ from click.testing import CliRunner
 
 from fleet import config
 from fleet.cli.demo import DemoPage
-from fleet.cli.page.qr_code import qr_lines
-from fleet.cli.page.web import command
+from fleet.cli.inspect.web import command, qr_lines
 from fleet.control.page.page_address import last_address, live_address
 from fleet.control.page.session_store import AT_ONCE, SessionStore
 from fleet.errors import BadInput, FleetError

@@ -2,14 +2,15 @@
 
 import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import click
 
 from fleet import control
-from fleet.cli.compare.follow_entries import all_over, wait_for_entries
-from fleet.cli.compare.output import comparison_json, diff_lines, entry_table, summary_table
+from fleet.cli.compare.output import diff_lines, entry_table, print_comparison, summary_table, word
+from fleet.cli.live_view import live_view
 from fleet.cli.print_file import paged
 from fleet.cli.task_ids import task_id
 from fleet.cli.terminal_text import AFTER_TIME, print_line, terminal_width
@@ -21,10 +22,15 @@ from fleet.control.compare.finish import ComparisonEnd, discard, find_entry
 from fleet.control.compare.results import results, summaries
 from fleet.control.pause import paused_since
 from fleet.control.status import is_supervised
-from fleet.errors import BadInput, FleetError
+from fleet.errors import BadInput, FleetError, QueueError
 from fleet.schemas import Task
 from fleet.schemas.comparison import Comparison, Entry
-from fleet.schemas.shown_text import counted, one_line
+from fleet.schemas.shown_text import counted, first_line, one_line
+
+#: Seconds between two reads of the results, and how much longer than one read the pause is.
+PAUSE, REST = 0.5, 4
+#: Seconds that a supervisor may be missing, as it is during a restart, before the wait ends.
+PATIENCE = 15.0
 
 
 class Unfinished(FleetError):
@@ -141,6 +147,78 @@ def _run(fleet: Control, task_id: str, *, quiet: bool) -> None:
         os.execv(sys.executable, [*again, "--json"] if quiet else again)  # noqa: S606
 
 
+def wait_for_entries(fleet: Control, comparison: Comparison, *, quiet: bool) -> bool:
+    """Wait until all entries are over. False: they are not, and no supervisor runs them."""
+    try:
+        if all_over(results(fleet, comparison, sizes=False)):
+            return True
+        if quiet:
+            return _follow(fleet, comparison, lambda _: None)
+        if sys.stdout.isatty():
+            return _follow_in_table(fleet, comparison)
+        return _follow(fleet, comparison, _standing_printer())
+    except KeyboardInterrupt:
+        again = f"The entries run on. To see them again: fleet compare {comparison.task_id}"
+        print_line(f"\n{again}", err=True)
+        raise click.exceptions.Exit(130) from None
+
+
+def _follow(
+    fleet: Control, comparison: Comparison, show: Callable[[Sequence[Entry]], None]
+) -> bool:
+    supervised_at = time.monotonic()
+    while True:
+        began = time.monotonic()
+        try:
+            found = results(fleet, comparison, sizes=False)
+        except QueueError as error:  # the queue may be back at the next read
+            print_line(error.message, err=True)
+        else:
+            show(found)
+            if all_over(found):
+                return True
+            if is_supervised(fleet.home):
+                supervised_at = began
+            elif began - supervised_at >= PATIENCE or not _any_attempt(found):
+                return False
+        time.sleep(max(PAUSE, REST * (time.monotonic() - began)))
+
+
+def all_over(found: Sequence[Entry]) -> bool:
+    """No entry is worked on any more, nor will be."""
+    return all(entry.result is not None and entry.result.is_over for entry in found)
+
+
+def _any_attempt(found: Sequence[Entry]) -> bool:
+    """A supervisor began an entry: it may be restarting right now."""
+    return any(entry.result is not None and entry.result.attempts for entry in found)
+
+
+def _standing_printer() -> Callable[[Sequence[Entry]], None]:
+    """A function that prints a line for each entry whose standing changed since its last call."""
+    before: dict[int, str] = {}
+
+    def print_changes(found: Sequence[Entry]) -> None:
+        for entry in found:
+            if entry.result is None or before.get(entry.number) == entry.result.standing:
+                continue
+            before[entry.number] = entry.result.standing
+            why = f": {first_line(entry.result.why)}" if entry.result.why else ""
+            name = f"{entry.task_id} {one_line(entry.label)}"
+            print_line(f"{name}: {word(entry.result.standing)}{why}")
+
+    return print_changes
+
+
+def _follow_in_table(fleet: Control, comparison: Comparison) -> bool:
+    with live_view() as draw:
+        over = _follow(
+            fleet, comparison, lambda found: draw([*entry_table(found, terminal_width())])
+        )
+        draw(())
+    return over
+
+
 def _print_beginning(fleet: Control, task: Task, comparison: Comparison) -> None:
     number = len(comparison.entries)
     print_line(f"{task.id} is tried {number} times, each from {comparison.commit[:12]}.")
@@ -172,7 +250,7 @@ def _print_diffs(fleet: Control, comparison: Comparison, words: Sequence[str]) -
 def _print_results(fleet: Control, comparison: Comparison, *, as_json: bool) -> None:
     found = results(fleet, comparison)
     if as_json:
-        click.echo(comparison_json(comparison, found))
+        print_comparison(comparison, found)
         return
     for line in entry_table(found, terminal_width()):
         click.echo(line)
@@ -208,7 +286,7 @@ def _start_hint(task_id: str) -> str:
 def _print_end(fleet: Control, end: ComparisonEnd, *, as_json: bool, words: str = "") -> None:
     comparison, landed = end.comparison, end.landed
     if as_json:
-        click.echo(comparison_json(comparison, results(fleet, comparison)))
+        print_comparison(comparison, results(fleet, comparison))
     elif landed is not None:
         print_line(words)
     elif comparison.state == "discarded":

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from fleet.cli.cost.stats import share_words
-from fleet.cli.json_output import pretty
+from fleet.cli.json_output import print_json
 from fleet.cli.print_file import changed_file, coloured_diff
 from fleet.cli.terminal_text import painted, table
 from fleet.control.compare.diffs import EntryDiff
@@ -139,11 +139,11 @@ def diff_lines(diffs: Sequence[EntryDiff]) -> Iterator[str]:
             yield ""
 
 
-def comparison_json(comparison: Comparison, found: Sequence[Entry]) -> str:
+def print_comparison(comparison: Comparison, found: Sequence[Entry]) -> None:
     shape: dict[str, Any] = msgspec.to_builtins(comparison, builtin_types=())
     shape["entries"] = [_entry_shape(entry) for entry in found]
     shape["summary"] = summaries(found)
-    return pretty(shape)
+    print_json(shape)
 
 
 def _entry_shape(entry: Entry) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import click
 
 from fleet import control
 from fleet.cli.cost.usage import NOTHING, moment
-from fleet.cli.json_output import pretty
+from fleet.cli.json_output import print_json
 from fleet.cli.terminal_text import painted, table, terminal_width
 from fleet.control.usage import ENOUGH, CoderRecord, ended_runs, records
 from fleet.schemas.shown_text import count, one_line
@@ -24,7 +24,7 @@ def command(since: str | None, as_json: bool) -> None:
     fleet = control.opened()
     found = records(ended_runs(fleet, moment(since)))
     if as_json:
-        click.echo(pretty(found))
+        print_json(found)
         return
     if not found:
         click.echo(NOTHING if since is None else "No run has ended in that time.")

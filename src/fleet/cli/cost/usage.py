@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from fleet import control
-from fleet.cli.json_output import pretty
+from fleet.cli.json_output import print_json
 from fleet.cli.terminal_text import painted, table, terminal_width
 from fleet.control import Control
 from fleet.control.budget_status import day_budgets
@@ -58,7 +58,7 @@ def command(by: By, since: str | None, prices: bool, as_json: bool) -> None:
     found = ended_runs(fleet, moment(since))
     days = day_budgets(fleet, datetime.now().astimezone())
     if as_json:
-        click.echo(pretty(_shape(found, by, days)))
+        print_json(_shape(found, by, days))
         return
     if found:
         show(found, by, terminal_width(), titles(fleet, found) if by == "task" else {})
@@ -202,7 +202,7 @@ def _shape(runs: Sequence[EndedRun], by: By, days: Sequence[BudgetStatus]) -> di
 def _show_prices(fleet: Control, *, as_json: bool) -> None:
     listed = price_list(fleet.config)
     if as_json:
-        click.echo(pretty(listed))
+        print_json(listed)
         return
     rows: list[tuple[str, ...]] = []
     for name, price in listed.items():

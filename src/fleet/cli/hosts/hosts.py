@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import click
 
 from fleet import control
+from fleet.cli.json_output import print_json
 from fleet.cli.live_view import watch_lines
 from fleet.cli.terminal_text import painted, print_line
 from fleet.control.hosts.hosts_now import HostNow, hosts_now
@@ -25,9 +26,7 @@ def command(watch: bool, as_json: bool) -> None:
     """
     fleet = control.opened()
     if as_json:
-        from fleet.cli.json_output import pretty
-
-        click.echo(pretty(hosts_now(fleet)))
+        print_json(hosts_now(fleet))
     elif watch:
         watch_lines(lambda: list(_lines(hosts_now(fleet))), "fleet hosts --json")
     else:

@@ -1,1 +1,1 @@
-"""`fleet tasks`, `fleet task`: what runs, and what a run left."""
+"""`fleet tasks`, `fleet task`, `fleet top`, `fleet web`: what runs, and what a run left."""

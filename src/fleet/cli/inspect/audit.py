@@ -3,8 +3,9 @@
 import click
 
 from fleet import control
+from fleet.cli.json_output import print_json
 from fleet.cli.terminal_text import painted, print_line
-from fleet.control.audit.audit_log import AuditLine, lines, verify
+from fleet.control.audit.audit_log import AuditLine, ChainCheck, lines, verify
 from fleet.schemas.shown_text import counted, one_line
 
 
@@ -19,25 +20,29 @@ def command(count: int, check: bool, as_json: bool) -> int:
     changed, taken out or put in. An owner of the file who writes all of it anew is not found.
     """
     home = control.opened().home
-    if as_json:
-        from fleet.cli.json_output import pretty
-
-        found = verify(home) if check else lines(home, count)
-        click.echo(pretty(found))
-        return 1 if check and verify(home).problems else 0
     if check:
         seen = verify(home)
-        for problem in seen.problems:
-            print_line(f"broken: {problem}", err=True)
-        acts = counted(seen.lines, "act")
-        print_line(f"{acts}: {'the chain is broken' if seen.problems else 'the chain is whole'}")
+        if as_json:
+            print_json(seen)
+        else:
+            _print_chain(seen)
         return 1 if seen.problems else 0
     found = lines(home, count)
+    if as_json:
+        print_json(found)
+        return 0
     if not found:
         print_line("No act is recorded yet.")
     for line in found:
         print_line(_shown(line))
     return 0
+
+
+def _print_chain(seen: ChainCheck) -> None:
+    for problem in seen.problems:
+        print_line(f"broken: {problem}", err=True)
+    acts = counted(seen.lines, "act")
+    print_line(f"{acts}: {'the chain is broken' if seen.problems else 'the chain is whole'}")
 
 
 def _shown(line: AuditLine) -> str:

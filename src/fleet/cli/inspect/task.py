@@ -1,29 +1,42 @@
 """`fleet task`: the files of one task, receipts and diffs, and restoring files."""
 
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import click
+import msgspec
 
 from fleet import control
-from fleet.cli.best_effort import best_effort
-from fleet.cli.inspect.diff import show_diff
-from fleet.cli.inspect.receipt import show_receipt
-from fleet.cli.inspect.restore import restore
-from fleet.cli.print_file import put, put_lines
-from fleet.cli.task_ids import task_id
-from fleet.cli.terminal_text import print_line
+from fleet.cli.json_output import print_json
+from fleet.cli.print_file import changed_file, put, put_diff, put_lines
+from fleet.cli.task_ids import best_effort, task_id
+from fleet.cli.terminal_text import painted, print_line, row
 from fleet.cli.tracker.show import show_task
+from fleet.control import Control
 from fleet.control.landing.open_landings import landing_of_run
+from fleet.control.review.receipt_rows import landing_rows, receipt_rows, verdict_words
 from fleet.control.tasks.in_progress import in_progress
-from fleet.control.tasks.receipt import receipt_of
-from fleet.control.tasks.task_files import WHATS, What, document, followed, whole
-from fleet.errors import BadInput
-from fleet.schemas.shown_text import one_line
+from fleet.control.tasks.receipt import changes_of, diff_of, receipt_of
+from fleet.control.tasks.restore import RestorePlan, carry_out, plan
+from fleet.control.tasks.task_files import WHATS, What, document, followed, read_whole, whole
+from fleet.errors import BadInput, FleetError
+from fleet.home.landing_json import Landing
+from fleet.schemas import Receipt
+from fleet.schemas.receipt import VERDICT_COLOURS
+from fleet.schemas.shown_text import one_line, some
 
 #: What can be asked of a task.
 _WORDS = (*WHATS, "receipt", "diff", "restore")
+#: The column that values of a receipt begin at.
+_COLUMN = 12
+#: How many files are named that a run added.
+_MOST_NAMED = 5
+
+
+class NotRestored(FleetError):
+    """Some files were kept as they are."""
 
 
 class WithRunning(click.Command):
@@ -111,10 +124,10 @@ def command(
         print_line(f"More: fleet task {task.id} WORD, which is one of {', '.join(_WORDS)}")
         return
     if what == "diff":
-        show_diff(fleet, task_id, number, stat=stat, as_json=as_json)
+        _show_diff(fleet, task_id, number, stat=stat, as_json=as_json)
         return
     if what == "restore":
-        restore(fleet, task_id, number, paths=paths, dry_run=dry_run, force=force)
+        _restore(fleet, task_id, number, paths=paths, dry_run=dry_run, force=force)
         return
     if what == "receipt":
         receipt = receipt_of(fleet, task_id, number)
@@ -131,3 +144,93 @@ def command(
         show(followed(fleet, found))
     except KeyboardInterrupt:
         return
+
+
+def show_receipt(receipt: Receipt, *, as_json: bool, landing: Landing | None = None) -> None:
+    """Print a receipt, with what became of the run's work where work lands."""
+    if as_json:
+        shape: dict[str, Any] = msgspec.to_builtins(receipt)
+        if receipt.verdict is not None:
+            shape["verdict"]["state"] = receipt.verdict.state
+        if landing is not None:
+            shape["landing"] = msgspec.to_builtins(landing)
+        print_json(shape)
+        return
+    for line in receipt_lines(receipt, landing):
+        print_line(line, _COLUMN)
+
+
+def receipt_lines(receipt: Receipt, landing: Landing | None = None) -> Iterator[str]:
+    """The receipt for people, row by row."""
+    earlier = f"; the run before: --run {receipt.run - 1}" if receipt.run > 1 else ""
+    yield f"{receipt.task_id}, run {receipt.run}: {_state(receipt)}{earlier}"
+    for each in (*landing_rows(landing), *receipt_rows(receipt)):
+        end = f"  {painted(each.end, each.style)}" if each.end else ""
+        yield row(each.name, f"{each.text}{end}", _COLUMN)
+
+
+def _state(receipt: Receipt) -> str:
+    """The verdict, with the first word in a colour."""
+    words = verdict_words(receipt)
+    if receipt.verdict is None or "claim" in words:
+        return words
+    state = receipt.verdict.state
+    word = state.replace("_", " ")
+    return words.replace(word, painted(word, f"bold {VERDICT_COLOURS[state]}"), 1)
+
+
+def _show_diff(fleet: Control, word: str, number: int | None, *, stat: bool, as_json: bool) -> None:
+    """Print a run's difference: the whole patch, or the files with their figures."""
+    if not stat and not as_json:
+        put_diff(read_whole(diff_of(fleet, word, number)))
+        return
+    changes = changes_of(fleet, word, number)
+    if as_json:
+        print_json(changes)
+        return
+    for file in changes.files:
+        click.echo(changed_file(file))
+    if changes.more:
+        click.echo(f"… and {changes.more} more")
+
+
+def _restore(
+    fleet: Control,
+    word: str,
+    number: int | None,
+    *,
+    paths: Sequence[str],
+    dry_run: bool,
+    force: bool,
+) -> None:
+    """Restore the files, or with `dry_run` say what would be done with each."""
+    steps = plan(fleet, word, number, paths=paths, force=force)
+    if not dry_run:
+        carry_out(fleet, steps)
+    would = "would be " if dry_run else ""
+    for path in steps.of("restore"):
+        print_line(f"{would}restored: {one_line(path)}")
+    for path in steps.of("remove"):
+        print_line(f"{would}removed, the run had added it: {one_line(path)}")
+    for path in steps.of("same"):
+        print_line(f"already as it was: {one_line(path)}")
+    kept = steps.of("keep")
+    for path in kept:
+        print_line(f"kept, it changed since the run ended: {one_line(path)}")
+    _tell_rest(steps)
+    if kept:
+        raise NotRestored(
+            f"{len(kept)} of {len(steps.steps)} files were kept as they are",
+            hint="To write over them: --force",
+        )
+
+
+def _tell_rest(steps: RestorePlan) -> None:
+    left = steps.of("leave")
+    if left:
+        names = some([*map(one_line, left)], _MOST_NAMED)
+        print_line(f"{len(left)} files that the run added are left; name them to remove: {names}")
+    if not steps.steps:
+        print_line(f"run {steps.run.number} of {steps.task_id} changed no such file")
+    for line in steps.refs:
+        print_line(f"a ref stood elsewhere; to put it back: {line}  (in {steps.base.root})")

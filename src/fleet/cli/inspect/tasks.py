@@ -2,8 +2,8 @@
 
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
@@ -14,6 +14,9 @@ from fleet.control.landing.landing_rows import with_landings
 from fleet.control.tasks.in_progress import InProgress, in_progress, shared_directories
 from fleet.errors import BadInput
 from fleet.schemas.shown_text import one_line, some, wrapped
+
+if TYPE_CHECKING:
+    from fleet.control.view.now import Now
 
 LIMIT = 50
 NOTHING = "No tasks in progress."
@@ -26,55 +29,53 @@ def tasks(line: Parsed) -> int:
     if limit < 1:
         raise BadInput(f"--limit must be 1 or more, not {limit}")
     fleet = control.opened()
+    view = _all_view if line.switch("all") else _running_view
     if line.switch("watch"):
         from fleet.cli.live_view import watch_lines
 
-        look = _all_view if line.switch("all") else _running_view
-        with suppress(KeyboardInterrupt):  # Ctrl-C is how a person leaves
-            watch_lines(lambda: look(fleet, limit), "fleet tasks --json")
+        watch_lines(lambda: view(fleet, limit), "fleet tasks --json")
         return 0
-    if line.switch("all"):
-        return _show_all(fleet, limit, as_json=line.switch("json"))
-    found = with_landings(fleet, in_progress(fleet))
     if line.switch("json"):
-        from fleet.cli.json_output import pretty
+        from fleet.cli.json_output import print_json
 
-        print(pretty([row_shape(task) for task in found[:limit]]))
+        if line.switch("all"):
+            print_json(_read_all(fleet, datetime.now().astimezone()).rows)
+        else:
+            print_json([row_shape(task) for task in _at_work(fleet)[:limit]])
         return 0
-    from fleet.control.view.why_not_now import hindrances
+    if not line.switch("all"):
+        from fleet.control.view.why_not_now import hindrances
 
-    for text in hindrances(fleet, datetime.now().astimezone()):
-        print(one_line(text), file=sys.stderr)
-    for text in _view(found, limit):
+        for text in hindrances(fleet, datetime.now().astimezone()):
+            print(one_line(text), file=sys.stderr)
+    for text in view(fleet, limit):
         print(text)
     return 0
 
 
-def _show_all(fleet: Control, limit: int, *, as_json: bool) -> int:
-    if not as_json:
-        for text in _all_view(fleet, limit):
-            print(text)
-        return 0
-    from fleet.cli.inspect.all_tasks import read_all
-    from fleet.cli.json_output import pretty
+def _at_work(fleet: Control) -> Sequence[InProgress]:
+    return with_landings(fleet, in_progress(fleet))
 
-    print(pretty(read_all(fleet, datetime.now().astimezone()).rows))
-    return 0
+
+def _read_all(fleet: Control, now: datetime) -> "Now":
+    """Every task that is not closed, and those that were closed today."""
+    from fleet.control.view.read_now import NowReader
+
+    return NowReader(fleet).read(now, now.replace(hour=0, minute=0, second=0, microsecond=0))
 
 
 def _all_view(fleet: Control, limit: int) -> list[str]:
-    from fleet.cli.inspect.all_tasks import all_view, read_all
+    from fleet.cli.inspect.tasks_table import all_view
 
     now = datetime.now().astimezone()
-    seen = read_all(fleet, now)
+    seen = _read_all(fleet, now)
     stand = {row.id for row in seen.rows if row.group != "running"}
-    found = with_landings(fleet, in_progress(fleet))
-    running = _view([task for task in found if task.id not in stand], limit)
+    running = _view([task for task in _at_work(fleet) if task.id not in stand], limit)
     return list(all_view(seen, running, now, terminal_width(), limit))
 
 
 def _running_view(fleet: Control, limit: int) -> list[str]:
-    return _view(with_landings(fleet, in_progress(fleet)), limit)
+    return _view(_at_work(fleet), limit)
 
 
 def _view(found: Sequence[InProgress], limit: int) -> list[str]:

@@ -1,11 +1,13 @@
 """The table of `fleet tasks`: one line a task, for any width. A narrow terminal has fewer columns;
 id and title never go. Why a task does not plainly run stands behind its title where there is room,
-and on a line below it otherwise: a reason is never cut.
+and on a line below it otherwise: a reason is never cut. With --all: beside what runs, what needs
+the person, what waits and why, and what was done today.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fleet.cli.terminal_text import ENDLESS, painted, table
 from fleet.control.tasks.in_progress import Doing, InProgress
@@ -20,6 +22,9 @@ from fleet.schemas.shown_text import (
     one_line,
     wrapped,
 )
+
+if TYPE_CHECKING:
+    from fleet.control.view.now import Now, TaskRow
 
 #: Colours of what is not plainly running. No entry: the state passes by itself.
 _COLOURS: Mapping[Doing, str] = {
@@ -150,3 +155,52 @@ def _cwd(task: InProgress, width: int) -> str:
     style = "" if "cwd" in task.overrides else "dim"
     where = f"{short(task.project)} (clone)" if task.project else short(task.cwd)
     return painted(cut_front(one_line(where), width), style)
+
+
+def all_view(
+    seen: "Now", running: Sequence[str], now: datetime, width: int, limit: int
+) -> Iterator[str]:
+    """The groups below their names; `running` is the table of what runs."""
+    ids = max((cells(one_line(row.id)) for row in seen.rows), default=0)
+    yield from _group(seen, "needs_you", "Needs you", "magenta", now, width, limit, ids)
+    yield painted(f"Running {seen.counts.running}", "bold green")
+    yield from running
+    yield from _group(seen, "waiting", "Waiting", "yellow", now, width, limit, ids)
+    yield from _group(seen, "done", "Done today", "bold", now, width, limit, ids)
+
+
+def _group(
+    seen: "Now", group: str, name: str, style: str, now: datetime, width: int, limit: int, ids: int
+) -> Iterator[str]:
+    rows = [row for row in seen.rows if row.group == group]
+    total = max(len(rows), getattr(seen.counts, group))
+    yield painted(f"{name} {total}", "bold" if style == "bold" else f"bold {style}")
+    for row in rows[:limit]:
+        yield from _lines(row, now, width, ids)
+    if total > len(rows[:limit]):
+        yield painted(f"and {total - len(rows[:limit])} more (--limit {total})", "dim")
+
+
+def _lines(row: "TaskRow", now: datetime, width: int, ids: int) -> Iterator[str]:
+    """One line; a second one where the reason has no room."""
+    age = duration((now - row.since).total_seconds()).partition(" ")[0] if row.since else ""
+    head = f"{one_line(row.id):<{ids}}  {age:>4}  "
+    shown = painted(f"{one_line(row.id):<{ids}}", "cyan") + painted(f"  {age:>4}  ", "dim")
+    title, below = with_reason(row.title, *_reason(row, now), width - cells(head), width)
+    yield f"{shown}{title}"
+    yield from below
+
+
+def _reason(row: "TaskRow", now: datetime) -> tuple[str, str]:
+    """Why a task stands where it stands, with the way on, and a colour."""
+    if row.group == "done":
+        from fleet.schemas.receipt import VERDICT_COLOURS
+
+        words = row.landing_words or row.verdict or ""
+        style = VERDICT_COLOURS[row.verdict] if row.verdict else "dim"
+        return one_line(words.replace("_", " ")), style
+    words = (row.question or row.reason).strip().partition("\n")[0]
+    until = f" until {moment(row.until, now)}" if row.until else ""
+    line = row.way_on.line if row.way_on else ""
+    way_on = "" if line in words else f" ({line})"
+    return one_line(f"{words}{until}{way_on}"), "magenta" if row.question else "yellow"

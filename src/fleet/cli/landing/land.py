@@ -5,10 +5,9 @@ from contextlib import suppress
 from datetime import datetime
 
 import click
-import msgspec
 
 from fleet import control
-from fleet.cli.json_output import pretty
+from fleet.cli.json_output import print_json
 from fleet.cli.landing.waiting_table import waiting_table
 from fleet.cli.live_view import waiting
 from fleet.cli.print_file import coloured_diff, paged
@@ -141,7 +140,7 @@ def _list(fleet: Control, *, as_json: bool) -> None:
     with waiting("looking at the repositories", quiet=as_json):
         found = waiting_list(fleet)
     if as_json:
-        click.echo(pretty(msgspec.to_builtins(found)))
+        print_json(found)
         return
     for line in waiting_table(found, datetime.now().astimezone(), terminal_width()):
         click.echo(line)
@@ -151,7 +150,7 @@ def _check(fleet: Control, ids: Sequence[str], *, as_json: bool) -> int:
     with waiting("trying what fits together", quiet=as_json):
         found = check_folds(fleet, _named(fleet, ids))
     if as_json:
-        click.echo(pretty(msgspec.to_builtins(found)))
+        print_json(found)
     else:
         for text in _fold_words(found):
             print_line(one_line(text))

@@ -1,11 +1,10 @@
 """`fleet review`: a task's receipt and diff in the pager, and what a person says of them."""
 
 import click
-import msgspec
 
 from fleet import control
-from fleet.cli.inspect.receipt import receipt_lines
-from fleet.cli.json_output import pretty
+from fleet.cli.inspect.task import receipt_lines
+from fleet.cli.json_output import print_json
 from fleet.cli.print_file import coloured_diff, paged
 from fleet.cli.task_ids import task_id
 from fleet.cli.terminal_text import folded, painted, print_line
@@ -65,13 +64,13 @@ def _show(work: WorkToReview, landing: Landing | None, *, as_json: bool, pager: 
     if as_json:
         shape = {
             "task_id": work.task_id,
-            "receipt": None if work.receipt is None else msgspec.to_builtins(work.receipt),
+            "receipt": work.receipt,
             "files": sorted(files_of(work.patch.decode(errors="replace"))),
             "patch": work.patch.decode(errors="replace"),
             "no_diff": work.no_diff,
-            "landing": None if landing is None else msgspec.to_builtins(landing),
+            "landing": landing,
         }
-        click.echo(pretty(shape))
+        print_json(shape)
         return
     paged(_lines(work, landing), pager=pager)
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from fleet import control
-from fleet.cli.json_output import pretty, task_shape
+from fleet.cli.json_output import print_json, task_shape
 from fleet.cli.plan.plan_page import plan_page, written_page
 from fleet.cli.task_ids import coder_names, given_text, task_id
 from fleet.control import Control
@@ -89,7 +89,7 @@ def show(spec: str, cwd: str | None, format_: str, tag: str, as_json: bool) -> N
         view = plan_view(fleet, load_spec(fleet, spec, cwd=cwd, format_=format_, tag=tag))
         line = f"fleet plan apply {quote(spec)}"
     if as_json:
-        click.echo(pretty(view))
+        print_json(view)
         return
     for each in plan_page(view, line):
         click.echo(each)
@@ -132,7 +132,7 @@ def write(goal: str, cwd: str | None, coder: str | None, model: str | None, as_j
     fleet = control.opened()
     task = write_goal(fleet, goal, cwd=cwd, coder=coder, model=model)
     if as_json:
-        click.echo(pretty(task_shape(fleet, task)))
+        print_json(task_shape(fleet, task))
         return
     click.echo(f"Created {task.id}: {one_line(task.title)}  [cwd: {one_line(task.cwd or '')}]")
     click.echo(f"When its agent is done: fleet plan show {task.id}")
@@ -196,7 +196,7 @@ def _confirm(view: PlanView, look: str, *, as_json: bool) -> None:
 
 def _print_written(written: WrittenPlan, *, as_json: bool) -> None:
     if as_json:
-        click.echo(pretty(written))
+        print_json(written)
         return
     for line in written_page(written):
         click.echo(line)

@@ -3,6 +3,7 @@
 import click
 
 from fleet import control
+from fleet.cli.json_output import print_json
 from fleet.cli.terminal_text import lines, painted, print_line
 from fleet.control.landing.open_landings import landing_tasks
 from fleet.control.tasks.questions import Question, questions
@@ -16,9 +17,7 @@ def command(as_json: bool) -> None:
     fleet = control.opened()
     asked, others = questions(fleet)
     if as_json:
-        from fleet.cli.json_output import pretty
-
-        click.echo(pretty(asked))
+        print_json(asked)
         return
     if not asked:
         print_line("No questions.")

@@ -33,9 +33,9 @@ def status(line: Parsed) -> int:
     now = datetime.now().astimezone()
     found = fleet_status(control.opened(), now)
     if line.switch("json"):
-        from fleet.cli.json_output import pretty
+        from fleet.cli.json_output import print_json
 
-        print(pretty(found))
+        print_json(found)
     else:
         for name, value in rows(found, now):
             print_row(name, one_line(value), 12)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fleet import control
+from fleet.cli.json_output import print_json
 from fleet.cli.live_view import waiting
 from fleet.cli.task_ids import completer
 from fleet.cli.terminal_text import print_line
@@ -71,9 +72,7 @@ def _print_end(home: Home, done: "Acted[StopEnd]", *, as_json: bool) -> int:
 
     end = done.value
     if as_json:
-        from fleet.cli.json_output import pretty
-
-        click.echo(pretty(end))
+        print_json(end)
         return 0 if end.ended else 1
     if not end.ended:
         print_line(done.words, err=True)
@@ -95,9 +94,7 @@ def _all(home: Home, *, now: bool, as_json: bool) -> int:
         done = stop_all(home, now=now)
     end = done.value
     if as_json:
-        from fleet.cli.json_output import pretty
-
-        click.echo(pretty(end))
+        print_json(end)
         return 0 if end.gone else 1
     print_line(done.words)
     for run in end.runs:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import click
 
 from fleet import control
-from fleet.cli.json_output import pretty
+from fleet.cli.json_output import print_json
 from fleet.cli.task_ids import completer
 from fleet.cli.terminal_text import print_line
 from fleet.control.landing.trust_remote import trust_upstream
@@ -47,7 +47,7 @@ def command(ids: tuple[str, ...], file: str | None, remote: str | None, as_json:
     now = datetime.now(UTC)
     found = waiting_for_trust(fleet) if asks else trust_tasks(fleet, chosen, now)
     if as_json:
-        click.echo(pretty(found))
+        print_json(found)
         return
     for task in found:
         _show(task, "waits" if asks else "trusted")

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from fleet import control
+from fleet.cli.json_output import print_json
 from fleet.cli.setup.accounts import show
 from fleet.cli.task_ids import account_names, coder_names
 from fleet.cli.terminal_text import painted, print_line
@@ -91,9 +92,7 @@ def check(names: tuple[str, ...], as_json: bool) -> int:
     """
     found = account.check(control.opened(), names)
     if as_json:
-        from fleet.cli.json_output import pretty
-
-        click.echo(pretty(found))
+        print_json(found)
     else:
         width = max(len(each.name) for each in found)
         for each in found:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import click
 
 from fleet import control
+from fleet.cli.json_output import print_json
 from fleet.cli.terminal_text import painted, print_line
 from fleet.control.accounts import AccountNow, accounts_now
 from fleet.schemas import Window
@@ -27,9 +28,7 @@ def command(as_json: bool) -> None:
 def show(as_json: bool) -> None:
     found = accounts_now(control.opened(), datetime.now(UTC))
     if as_json:
-        from fleet.cli.json_output import pretty
-
-        click.echo(pretty(found))
+        print_json(found)
         return
     now = datetime.now().astimezone()
     for each in found:

@@ -3,6 +3,7 @@
 import click
 
 from fleet import control
+from fleet.cli.json_output import print_json
 from fleet.cli.terminal_text import painted, print_line
 from fleet.control.list_coders import CoderHere, coders_here, trust_coders
 from fleet.schemas.shown_text import one_line
@@ -20,9 +21,7 @@ def command(context: click.Context, as_json: bool) -> int:
         return 0
     found = coders_here(control.opened())
     if as_json:
-        from fleet.cli.json_output import pretty
-
-        click.echo(pretty(found))
+        print_json(found)
     else:
         width = max(len(coder.name) for coder in found)
         for coder in found:

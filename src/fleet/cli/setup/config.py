@@ -8,6 +8,7 @@ from msgspec import structs
 
 from fleet import config, control
 from fleet.cli import task_ids
+from fleet.cli.json_output import print_json
 from fleet.cli.terminal_text import folded, painted, print_line
 from fleet.config import Setting, projects
 from fleet.control.edit_config import set_project_settings, set_settings, shown_settings
@@ -35,9 +36,7 @@ def show(raw: bool, as_json: bool) -> None:
     fleet = control.opened()
     values = shown_settings(fleet)
     if as_json:
-        from fleet.cli.json_output import pretty
-
-        click.echo(pretty(values))
+        print_json(values)
         return
     width = max(len(name) for name in config.KEYS) + 2
     for name, key in config.KEYS.items():

@@ -1,16 +1,25 @@
 """`fleet doctor`: check what a run needs, and what a CLI loads."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
+from fleet.cli.json_output import print_json
 from fleet.cli.live_view import waiting
 from fleet.cli.task_ids import account_names, coder_names
-from fleet.cli.terminal_text import folded, painted
+from fleet.cli.terminal_text import folded, painted, print_line, table
 from fleet.control.task_directory import checked_directory
+from fleet.doctor import examine
+from fleet.doctor.context import MEASURED, surveys
+from fleet.doctor.context.load import Survey, total
 from fleet.errors import BadInput
-from fleet.schemas.shown_text import one_line
+from fleet.schemas.shown_text import cut_front, one_line
 
+#: How many lines of one kind are shown; the cheaper loads are added up in one line.
+_LINES = 8
+_LONGEST_NAME = 44
+_KINDS = ("prompt", "tools", "rules", "skill", "command", "agent", "server", "plugin")
 _MARK = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "error": ("✗", "red")}
 
 
@@ -46,14 +55,10 @@ def command(
         return _context(cwd, coder, account, as_json=as_json)
     if cwd is not None or coder is not None or account is not None:
         raise BadInput("--cwd, --coder and --account work with --context only")
-    from fleet.doctor import examine
-
     with waiting("asking the machine, the queue and the CLIs", quiet=as_json):
         findings = examine()
     if as_json:
-        from fleet.cli.json_output import pretty
-
-        click.echo(pretty(findings))
+        print_json(findings)
     else:
         for finding in findings:
             mark, colour = _MARK[finding.severity]
@@ -68,20 +73,67 @@ def command(
 def _context(cwd: str | None, coder: str | None, account: str | None, *, as_json: bool) -> int:
     import os
 
-    import msgspec
-
-    from fleet.cli.json_output import pretty
-    from fleet.cli.setup import context_table
-    from fleet.doctor.context import surveys
-
     place = Path(checked_directory(cwd or os.getcwd()))  # noqa: PTH109
     if coder is not None and account is not None:
         raise BadInput("--coder and --account do not go together", hint="An account has its coder.")
     with waiting("each CLI says what it would load", quiet=as_json):
         found = surveys(place, coder, account=account)
     if as_json:
-        click.echo(pretty([msgspec.to_builtins(each) for each in found]))
+        print_json(found)
+    home = str(Path.home())
     for number, each in enumerate([] if as_json else found):
         click.echo("", nl=number > 0)
-        context_table.show(each, str(Path.home()))
+        for line in _context_lines(each):
+            print_line(line.replace(f"{home}/", "~/") if home != "/" else line)
     return 2 if any(each.duplicates or each.findings for each in found) else 0
+
+
+def _context_lines(survey: Survey) -> Iterator[str]:
+    on = f" on {one_line(survey.account)}" if survey.account else ""
+    yield painted(f"{survey.coder}{on} in {survey.cwd}", "bold")
+    rows = list(_rows(survey))
+    if rows:
+        yield from table(("tokens", "kind", "name", "from", "where"), rows, right=("tokens",))
+    if survey.duplicates:
+        yield painted("loaded more than once", "yellow")
+    for each in survey.duplicates:
+        yield f"  {one_line(each.what)}, {_tokens(each.tokens)} tokens:"
+        yield f"    {', '.join(map(one_line, dict.fromkeys(each.places)))}"
+        yield painted(f"    {one_line(each.fix)}", "green")
+    for finding in survey.findings:
+        yield f"{painted('!', 'yellow')} {one_line(finding.what)}"
+        yield f"  {one_line(finding.fix)}"
+    if survey.totals:
+        yield from _contexts(survey)
+    yield painted(f"figures: {survey.source}", "dim")
+
+
+def _rows(survey: Survey) -> Iterator[tuple[str, ...]]:
+    for kind in _KINDS:
+        loads = [load for load in survey.loads if load.kind == kind]
+        loads.sort(key=lambda load: -(load.tokens or 0))
+        for load in loads[:_LINES]:
+            name = cut_front(one_line(load.name), _LONGEST_NAME)
+            where = "" if load.where == load.name else one_line(load.where)
+            yield _tokens(load.tokens), kind, name, load.origin, where
+        if rest := loads[_LINES:]:
+            yield _tokens(total(rest)), kind, f"{len(rest)} more", "", ""
+
+
+def _contexts(survey: Survey) -> Iterator[str]:
+    full = survey.totals.get("full")
+    parts: list[str] = []
+    for context, tokens in survey.totals.items():
+        # A share is shown only where the CLI counted everything.
+        share = f" ({tokens / full:.2f})" if survey.counted and tokens and full else ""
+        parts.append(f"{context} {_tokens(tokens)}{share}")
+    beyond = f", {survey.beyond}" if survey.beyond else ""
+    yield f"{painted('tokens by context:', 'bold')} {'   '.join(parts)}{beyond}"
+    yield "choose one: fleet config set [--project .] context=lean, or --load for a task"
+    if not survey.counted and survey.coder in MEASURED:
+        share = f"{MEASURED[survey.coder]:.2f}"
+        yield f"as fleet measured it, a lean run's first request is {share} of a full one's"
+
+
+def _tokens(tokens: int | None) -> str:
+    return "?" if tokens is None else f"{tokens:,}"

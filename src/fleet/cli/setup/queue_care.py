@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import click
 
 from fleet import control
-from fleet.cli.json_output import pretty
+from fleet.cli.json_output import print_json
 from fleet.cli.terminal_text import print_line
 from fleet.control.queue import queue_care
 from fleet.errors import BadInput
@@ -32,7 +32,7 @@ def status(as_json: bool) -> int:
     fleet = control.opened()
     seen = queue_care.condition(fleet.home, fleet.config)
     if as_json:
-        click.echo(pretty(seen))
+        print_json(seen)
         return 1 if seen.problem else 0
     print_line(f"Queue:     {seen.kind}, {seen.identity[:8] or 'not opened yet'}")
     print_line(f"State:     {one_line(seen.problem) or 'in order'}")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import click
 
 from fleet import control
-from fleet.cli.json_output import pretty
+from fleet.cli.json_output import print_json
 from fleet.cli.terminal_text import print_line
 from fleet.errors import BadInput, ConfigError
 from fleet.schemas.shown_text import duration, one_line
@@ -90,7 +90,7 @@ def status(as_json: bool) -> int:
     found = notify_status(control.opened())
     stuck = any(each.problem or each.dropped for each in found.channels)
     if as_json:
-        click.echo(pretty(found))
+        print_json(found)
         return 1 if stuck else 0
     if not found.on:
         print_line(f"No channel is set. To be told: {_EXAMPLE} in runtime.toml")

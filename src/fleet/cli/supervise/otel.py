@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import click
 
 from fleet import control
-from fleet.cli.json_output import pretty
+from fleet.cli.json_output import print_json
 from fleet.cli.terminal_text import print_line
 from fleet.errors import ConfigError
 from fleet.schemas.shown_text import duration, one_line
@@ -89,7 +89,7 @@ def status(as_json: bool) -> int:
     found = export_status(control.opened())
     stuck = bool(found.last.problem)
     if as_json:
-        click.echo(pretty(found))
+        print_json(found)
         return 1 if stuck else 0
     if not found.on:
         print_line(f"No endpoint is set. To send traces: {_EXAMPLE} in runtime.toml")

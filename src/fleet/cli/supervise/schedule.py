@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from fleet import control
-from fleet.cli.json_output import pretty
+from fleet.cli.json_output import print_json
 from fleet.cli.terminal_text import print_line
 from fleet.control.supervise import schedule as schedules
 from fleet.control.task_directory import checked_directory
@@ -59,7 +59,7 @@ def list_(as_json: bool) -> None:
     """List the schedules: their next moment, the last task, and what kept one from being made."""
     found = schedules.schedules(control.opened())
     if as_json:
-        click.echo(pretty(found))
+        print_json(found)
         return
     now = datetime.now().astimezone()
     for each in found:

@@ -26,9 +26,9 @@ def ready(line: Parsed) -> int:
     fleet = control.opened()
     tasks = fleet.ready(limit)
     if line.switch("json"):
-        from fleet.cli.json_output import pretty, task_shape
+        from fleet.cli.json_output import print_json, task_shape
 
-        print(pretty([task_shape(fleet, task) for task in tasks]))
+        print_json([task_shape(fleet, task) for task in tasks])
         return 0
     if not tasks:
         print("No ready tasks.")

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import click
 
 from fleet import control
-from fleet.cli.json_output import pretty
+from fleet.cli.json_output import print_json
 from fleet.cli.terminal_text import print_line, table, wants_colour
 from fleet.control import Control
 from fleet.control.acts.act_table import Role
@@ -24,6 +24,12 @@ from fleet.schemas.shown_text import moment, one_line
 
 if TYPE_CHECKING:
     from fleet.web.serve import Listening, ListeningServer
+
+
+#: Light modules around a QR code, without which a camera does not find it.
+_QR_MARGIN = 2
+#: By whether the upper and the lower module are dark.
+_QR_HALVES = {(0, 0): " ", (1, 0): "▀", (0, 1): "▄", (1, 1): "█"}
 
 
 def _now() -> datetime:
@@ -131,10 +137,20 @@ def pair(role: Role) -> None:
             " fleet web --help"
         )
     elif sys.stdout.isatty() and wants_colour():
-        from fleet.cli.page.qr_code import qr_lines
-
         for line in qr_lines(opens):
             click.echo(f"  {line}")
+
+
+def qr_lines(text: str) -> Iterator[str]:
+    """A text as a QR code: two modules a character, dark on light whatever the theme."""
+    import segno
+
+    code = segno.make(text, error="l", micro=False, boost_error=False)
+    rows = [tuple(map(int, row)) for row in code.matrix_iter(border=_QR_MARGIN)]
+    light = (0,) * len(rows[0])
+    for upper, lower in zip(rows[::2], [*rows[1::2], light], strict=False):
+        halves = "".join(_QR_HALVES[pair] for pair in zip(upper, lower, strict=True))
+        yield f"\x1b[30;107m{halves}\x1b[0m"
 
 
 @command.command("sessions")
@@ -145,7 +161,7 @@ def sessions(as_json: bool) -> None:
     found = SessionStore(fleet.home, _now).sessions()
     if as_json:
         shown = ("id", "role", "device", "created_at", "used_at")
-        click.echo(pretty([{name: getattr(each, name) for name in shown} for each in found]))
+        print_json([{name: getattr(each, name) for name in shown} for each in found])
         return
     if not found:
         print_line("No browser has a session. To open the page: fleet web")

@@ -1,11 +1,15 @@
-"""A receipt on a terminal."""
+"""`fleet task`: a receipt on a terminal, and what its help may wait for."""
 
 import json
+from threading import Event
+from types import SimpleNamespace
 
 import pytest
 from msgspec import structs
 
-from fleet.cli.inspect.receipt import show_receipt
+from fleet.cli import task_ids
+from fleet.cli.inspect.task import show_receipt
+from fleet.config import Config
 from fleet.schemas import Command, Finding, Receipt, Usage, Verdict
 from fleet.schemas.shown_text import ending_words
 
@@ -95,3 +99,13 @@ def test_a_claim_is_never_said_not_to_be(capsys):
     shown = capsys.readouterr().out
     assert "run 1: stopped, its claim was not judged" in shown
     assert "nothing was claimed" not in shown
+
+
+def test_help_does_not_wait_for_a_queue_that_hangs(monkeypatch):
+    """The list of running tasks below the help is a convenience."""
+    monkeypatch.setattr(task_ids, "PATIENCE", 0.05)
+    fleet = SimpleNamespace(config=Config())
+    monkeypatch.setattr(task_ids.control, "opened", lambda env: fleet)
+    never = Event()
+    assert task_ids.best_effort(lambda _: ["fleet-a"]) == ["fleet-a"]
+    assert task_ids.best_effort(lambda _: [str(never.wait(60))]) == ()

@@ -1,1 +1,0 @@
-"""`fleet web`: the page, sessions, and pairing another device."""
