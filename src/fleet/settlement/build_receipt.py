@@ -12,7 +12,6 @@ from fleet.evidence.inspect_run import Inspection
 from fleet.plan.find_spec import read_proposed_plan
 from fleet.processes.keeper_client import Ended
 from fleet.runs import receipt_json
-from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.outcome_history import attempts_before
 from fleet.runs.run_directory import began_at
 from fleet.schemas import Outcome, Receipt, Task
@@ -24,9 +23,7 @@ _MOST_ARTIFACTS = 200
 _RUNS_BEFORE = 5
 
 
-def build_receipt(
-    ended: ExitedRun, outcome: Outcome, claim: AgentClaim, inspection: Inspection
-) -> Receipt:
+def build_receipt(ended: ExitedRun, outcome: Outcome, inspection: Inspection) -> Receipt:
     """All that is known of the run, not yet judged."""
     record, end = ended.record, ended.process_end
     totals, tools = record.totals, record.tools
@@ -44,7 +41,7 @@ def build_receipt(
         started_at=exit_record.started_at if exit_record else began_at(record.run),
         seconds=exit_record.seconds if exit_record else None,
         outcome=type(outcome).__name__,
-        claim=claim.done,
+        claim=ended.claim.done,
         text=totals.text[-_TEXT_CAP:],
         tools=dict(tools.tools),
         tool_errors=tools.failed,

@@ -59,6 +59,7 @@ from fleet.settlement.build_receipt import build_receipt, seen_of
 from fleet.settlement.run_record import ExitedRun, RunRecord
 from fleet.settlement.sent_back import land_tries, refused_landing
 from fleet.settlement.settle_table import Facts, SpawnFailure, close_reason, decide, refused_by
+from fleet.settlement.tampering import seal_inspection, tampering
 
 #: How much of stderr may tell why a CLI ended.
 _STDERR = 1 << 16
@@ -66,10 +67,14 @@ _STDERR = 1 << 16
 _MOST_DENIED = 20
 
 
-def case_of(ended: ExitedRun, claim: AgentClaim, outcome: Outcome) -> InspectedRun:
-    """What has to be inspected before the run can be judged."""
+def due_inspection(ended: ExitedRun, outcome: Outcome) -> InspectedRun | Inspection:
+    """What has to be inspected before the run can be judged; or all that there is to find. Of a run
+    whose records were changed nothing is executed: a person looks at it. Raises OSError.
+    """
     record = ended.record
-    return InspectedRun(
+    if forged := tampering(record):
+        return Inspection(trespasses=forged)
+    due = InspectedRun(
         run=record.run,
         cwd=record.spec.cwd or record.project,
         task_cwd=record.spec.project or record.project,
@@ -78,8 +83,13 @@ def case_of(ended: ExitedRun, claim: AgentClaim, outcome: Outcome) -> InspectedR
         first=_first_base(record.run) if record.policy.pins else None,
         edited=record.tools.edits.paths,
         commands=tuple(command.text for command in record.tools.commands),
-        claimed=claim.done is not None and _is_judged(ended, outcome),
+        claimed=ended.claim.done is not None and _is_judged(ended, outcome),
     )
+    if due.is_short:
+        return Inspection()
+    if due.policy.verify:
+        seal_inspection(record)
+    return due
 
 
 def _is_judged(ended: ExitedRun, outcome: Outcome) -> bool:
@@ -117,16 +127,13 @@ def _believed_spec(run: Run) -> RunSpec | None:
         return None
 
 
-def outcome_of(ended: ExitedRun, claim: AgentClaim, *, abandoned: bool = False) -> Outcome:
-    """Fleet's own reason, unless the agent had ended before the stop.
-
-    `abandoned`: the inspection of the run was stopped, so its own ending cannot be judged.
-    """
-    record = ended.record
-    if ended.stop_reason is not None and (abandoned or not ended.ended_by_itself):
+def outcome_of(ended: ExitedRun) -> Outcome:
+    """Fleet's own reason, unless the agent had ended before the stop."""
+    record, question = ended.record, ended.claim.blocked
+    if ended.stop_reason is not None and not ended.ended_by_itself:
         return ended.stop_reason
-    if claim.blocked is not None and ended.started:
-        return NeedsHuman(question=claim.blocked)
+    if question is not None and ended.started:
+        return NeedsHuman(question=question)
     match ended.process_end:
         case Ended(exit=exit_record):
             if exit_record.stop == "timeout":
@@ -187,7 +194,6 @@ class RunEnd(Struct, frozen=True):
 
 def end_of(
     ended: ExitedRun,
-    claim: AgentClaim,
     outcome: Outcome,
     found: Inspection,
     config: Config,
@@ -200,16 +206,19 @@ def end_of(
 ) -> RunEnd:
     """Decide what becomes of the task of a run that ended so. Writes nothing.
 
+    A run whose inspection was stopped is not judged by its own ending: the stop is how it ended.
     `elsewhere`: the task may go on with another account, model or coder. `jitter`, between 0 and 1,
     spreads retries. `attempts` is how many failed before on all hosts; None: there is one host.
     """
-    record = ended.record
+    if found.abandoned:
+        outcome = ended.stop_reason or outcome
+    record, claim = ended.record, ended.claim
     run, totals, started = record.run, record.totals, ended.started
     past = history(run.task_dir, before=run.number)
     if attempts is not None:
         past = structs.replace(past, attempts=attempts)
     progress = started and fingerprint(run.task_dir / "artifacts") != record.spec.artifacts
-    receipt = build_receipt(ended, outcome, claim, found)
+    receipt = build_receipt(ended, outcome, found)
     verdict = _judged(ended, outcome, receipt, found, config.plan_limit)
     judged = verdict or Verdict()
     resumed = bool(record.spec.resumes)
@@ -218,7 +227,7 @@ def end_of(
         task_id=record.task_id,
         run=run.number,
         started=started,
-        spawn_failure=_spawn_failure(ended) or _lost_directory(ended, outcome, claim),
+        spawn_failure=_spawn_failure(ended) or _lost_directory(ended, outcome),
         claim=claim,
         verdict=verdict,
         require="approval" if record.policy.expect == "plan" else record.policy.require,
@@ -341,12 +350,12 @@ def _judged(
     )
 
 
-def _lost_directory(ended: ExitedRun, outcome: Outcome, claim: AgentClaim) -> SpawnFailure | None:
+def _lost_directory(ended: ExitedRun, outcome: Outcome) -> SpawnFailure | None:
     """The task's directory was removed as the run began: the agent failed without a word, and no
     attempt was made. A clone that is gone is made again.
     """
     record, cwd = ended.record, ended.record.spec.cwd
-    silent = isinstance(outcome, Failed) and not record.stream.heard and claim.done is None
+    silent = isinstance(outcome, Failed) and not record.stream.heard and ended.claim.done is None
     if not silent or cwd != record.project or Path(cwd).is_dir():
         return None
     return SpawnFailure(why=f"its directory {cwd} is not there")

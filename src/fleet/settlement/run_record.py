@@ -24,7 +24,6 @@ from fleet.files.overwrite import overwrite
 from fleet.home import Home
 from fleet.home.task_policy import passed_variables
 from fleet.processes.keeper_client import Ended, NeverStarted, Vanished
-from fleet.runs import agent_claim
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import RUN_JSON, Run, RunSpec
 from fleet.schemas import Event, Failed, Outcome, Policy, Spend, Task
@@ -190,8 +189,8 @@ class ExitedRun(Struct, frozen=True, kw_only=True):
     stop_reason: Outcome | None = None
     #: The tools that were at work when fleet stopped the run.
     cut_off: tuple[str, ...] = ()
-    #: What the agent claimed, as the supervisor remembers it; None: only the disk knows.
-    said: AgentClaim | None = None
+    #: What the agent claimed, as it was said.
+    said: AgentClaim = AgentClaim()
 
     @property
     def started(self) -> bool:
@@ -214,12 +213,10 @@ class ExitedRun(Struct, frozen=True, kw_only=True):
         end = self.process_end
         return isinstance(end, Ended) and bool(end.exit.error and end.exit.error.is_program)
 
+    @property
     def claim(self) -> AgentClaim:
-        """What the agent claimed of the task, if the claim is that of this run's agent."""
-        said = self.said
-        if said is None:
-            said = agent_claim.read(self.record.run.path, by=self.record.spec.id)
-        mask = self.record.mask.text
+        """What the agent claimed of the task, without secrets."""
+        said, mask = self.said, self.record.mask.text
         done, blocked = said.done and mask(said.done), said.blocked and mask(said.blocked)
         return structs.replace(said, done=done, blocked=blocked)
 

@@ -32,16 +32,9 @@ from fleet.schemas import (
 )
 from fleet.schemas.decision import OURS, Decision
 from fleet.schemas.units import shown_span
-from fleet.settlement.end_run import (
-    RunEnd,
-    case_of,
-    end_of,
-    note_end,
-    outcome_of,
-)
+from fleet.settlement.end_run import RunEnd, due_inspection, end_of, note_end, outcome_of
 from fleet.settlement.run_record import ExitedRun
 from fleet.settlement.settle_table import damaged
-from fleet.settlement.tampering import seal_inspection, tampering
 from fleet.supervisor.active.message_receipts import note_messages, note_undelivered
 from fleet.supervisor.assignments import ActiveRun, Assignment, Finishing, Inspecting, Sending
 from fleet.supervisor.hosts.share_limits import tell_circuit, tell_limit
@@ -193,14 +186,11 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
             _settle_run(state, assignment, run, known, 0.0)
             return
         run.stream.finish(state.now())
-    claim = ended.claim()
-    outcome = _ended_with_us(state, ended) or outcome_of(ended, claim)
+    outcome = _ended_with_us(state, ended) or outcome_of(ended)
     if findings is None:
-        findings = Inspection(trespasses=tampering(run))
-        case = case_of(ended, claim, outcome)
-        # Of a run whose records were changed nothing is executed: a person looks at it.
-        if not findings.trespasses and not case.is_short:
-            _inspect(state, assignment, stage, case)
+        findings = due_inspection(ended, outcome)
+        if isinstance(findings, InspectedRun):
+            _inspect(state, assignment, stage, findings)
             return
     if findings.abandoned:
         reason = ended.stop_reason or stop_reason.read(run.run)
@@ -209,14 +199,13 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
             _leave(state, assignment, run)
             return
         ended = structs.replace(ended, stop_reason=reason)
-        outcome = outcome_of(ended, claim, abandoned=True)
     now, jitter = state.now(), random.random()  # noqa: S311 - not a secret
     # Whether there is another seat is asked only where it matters.
     elsewhere = isinstance(outcome, RateLimited | Failed) and state.accounts.has_other_seat(
         state.config, assignment.lease.task, run.account, coder=state.coder
     )
     end = end_of(
-        ended, claim, outcome, findings, state.config, now,
+        ended, outcome, findings, state.config, now,
         fence=assignment.lease.fence, jitter=jitter, elsewhere=elsewhere,
         attempts=assignment.lease.task.attempts if state.heartbeat.is_shared else None,
     )  # fmt: skip
@@ -269,8 +258,6 @@ def _inspect(
 
     abandon = threading.Event()
     assignment.stage = Inspecting(stage.run, stage.ended, abandon)
-    if case.policy.verify:
-        seal_inspection(stage.run)
     commands = case.policy.verify if case.claimed else ()
     stage.run.stream.note("fleet_verifying", state.now(), commands=commands)
     state.inspections.submit(partial(inspect_run, case, abandon), inspected)

@@ -35,7 +35,7 @@ def test_a_directory_that_is_removed_as_a_run_begins_costs_no_attempt(
     record.stream.heard = words
     exited = Exit(code=1, started_at=NOW, ended_at=NOW, seconds=0.1)
     end = end_of(
-        ExitedRun(record=record, process_end=Ended(exited)), AgentClaim(done=claim),
+        ExitedRun(record=record, process_end=Ended(exited), said=AgentClaim(done=claim)),
         Failed(reason="unknown"), Inspection(), Config(), NOW, fence=1, jitter=0.0,
     )  # fmt: skip
     assert isinstance(end.ending.settlement, settlement)

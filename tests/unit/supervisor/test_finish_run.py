@@ -1,8 +1,22 @@
-"""What a run left is sent to the other hosts before its task is settled."""
+"""A run is inspected once its end is known; and what the run left is sent to the other hosts before
+its task is settled.
+"""
 
-from fleet.schemas import Closed, Finished
-from fleet.supervisor.finish_run import send_and_settle
-from tests.builders import a_lease, a_run, an_ending
+import errno
+
+import pytest
+
+from fleet.coders.claude import ClaudeCoder
+from fleet.processes.keeper_client import Ended
+from fleet.runs.agent_claim import AgentClaim
+from fleet.runs.run_directory import Exit, RunSpec, new_run
+from fleet.schemas import Closed, Finished, Policy
+from fleet.settlement import end_run
+from fleet.settlement.run_record import ExitedRun
+from fleet.supervisor import finish_run
+from fleet.supervisor.assignments import ActiveRun, Finishing
+from fleet.supervisor.finish_run import finish, send_and_settle
+from tests.builders import NOW, a_lease, a_run, an_ending
 
 DONE = Closed(reason="done")
 
@@ -35,3 +49,25 @@ def test_a_run_whose_task_was_claimed_again_is_sent_again(state, queue, monkeypa
     then(job())
     assert queue.travel.fences == [1, 2]
     assert queue.settled == {"fleet-1": DONE}
+
+
+def test_a_disk_that_is_full_before_the_inspection_leaves_the_run_to_be_finished(
+    state, monkeypatch
+):
+    """As inspected by a thread that was never asked, the run would never be settled."""
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(end_run, "seal_inspection", full)
+    monkeypatch.setattr(finish_run, "outcome_of", lambda _: Finished())
+    spec = RunSpec(argv=("claude",), cwd="/", policy=Policy(verify=("true",)))
+    assignment = state.assignments.take(a_lease())
+    task = assignment.lease.task
+    run = ActiveRun(task, new_run(state.home.task(task.id), spec), ClaudeCoder(), env={}, spec=spec)
+    exited = Ended(Exit(code=0, started_at=NOW, ended_at=NOW, seconds=1))
+    ended = ExitedRun(record=run, process_end=exited, said=AgentClaim(done="done"))
+    assignment.stage = Finishing(run, ended)
+    with pytest.raises(OSError, match="no space"):
+        finish(state, assignment, assignment.stage)
+    assert isinstance(assignment.stage, Finishing)

@@ -19,20 +19,20 @@ from fleet.control.tasks.in_progress import is_of_lease
 from fleet.control.tasks.kill_runs import brake
 from fleet.control.tasks.retry import lives, way_on
 from fleet.errors import InvalidTask, Refused
-from fleet.evidence.inspect_run import Inspection, inspect_run
+from fleet.evidence.inspect_run import inspect_run
+from fleet.evidence.verify_place import InspectedRun
 from fleet.files.inotify import DirectoryWatch
 from fleet.home import Home, owner_file
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Ended, NeverStarted, Vanished, stop_run
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.queue import PREFIX
-from fleet.runs import stop_reason
+from fleet.runs import agent_claim, stop_reason
 from fleet.runs.outcome_history import believed_ending, read_ending
 from fleet.runs.run_directory import Run, latest_run
 from fleet.schemas import Status, Stopped, Task
-from fleet.settlement.end_run import case_of, end_of, note_end, outcome_of
+from fleet.settlement.end_run import due_inspection, end_of, note_end, outcome_of
 from fleet.settlement.run_record import ExitedRun, ProcessEnd, RunRecord
-from fleet.settlement.tampering import seal_inspection, tampering
 from fleet.spending.day_ledger import DayLedger
 from fleet.spending.prices import Prices
 from fleet.spool.answer_request import record_last_words
@@ -182,16 +182,13 @@ def _end(fleet: Control, task: Task, run: Run, by: str) -> None:
         process_end=_process_end(run),
         stop_reason=stop_reason.read(run) or Stopped(by=by),
         cut_off=record.tools.at_work,
+        said=agent_claim.read(run.path, by=record.spec.id),
     )
-    claim = ended.claim()
-    outcome = outcome_of(ended, claim)
-    found = Inspection(trespasses=tampering(record))
-    if not found.trespasses:
-        seal_inspection(record)
-        found = inspect_run(case_of(ended, claim, outcome), threading.Event())
-    if found.abandoned:
-        outcome = outcome_of(ended, claim, abandoned=True)
-    end = end_of(ended, claim, outcome, found, config, now, fence=task.fence, jitter=0.0)
+    outcome = outcome_of(ended)
+    found = due_inspection(ended, outcome)
+    if isinstance(found, InspectedRun):
+        found = inspect_run(found, threading.Event())
+    end = end_of(ended, outcome, found, config, now, fence=task.fence, jitter=0.0)
     DayLedger(home, keeps=True).record(end.receipt, now)
     note_end(record, end.ending, now)
     end.write(record)
