@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 import pytest
 
 from fleet.queue.sql.hosts import host_table
-from fleet.queue.sql.hosts.shared_spending import spends_elsewhere
+from fleet.queue.sql.hosts.shared_news import spends_elsewhere
 from fleet.queue.sql.postgres import open_postgres
 from fleet.supervisor.hosts.heartbeat import Heartbeat
 from tests.contract.test_hosts import TTL, a_host

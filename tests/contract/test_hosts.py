@@ -10,7 +10,7 @@ from msgspec import structs
 from fleet.errors import NotFound, Refused
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.hosts import host_table
-from fleet.queue.sql.hosts.shared_spending import RunSpend, share_spends, spends_elsewhere
+from fleet.queue.sql.hosts.shared_news import RunSpend, share_spends, spends_elsewhere
 from fleet.queue.sql.postgres import open_postgres
 from fleet.schemas import Host, Offer, Released, Spend
 from tests.contract.bd_answers import Clock

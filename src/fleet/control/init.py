@@ -123,14 +123,13 @@ def _set_up_queue(home: Home, settings: Config, *, force: bool, another: bool) -
     """
     warning = None
     if settings.queue == "beads":
-        from fleet.queue.beads.bd_cli import bd_version
-        from fleet.queue.beads.bd_cli.bd_client import BdClient
+        from fleet.queue.beads.bd_cli.bd_client import BdClient, version_warning
         from fleet.queue.beads.bd_cli.bd_init import init_beads
         from fleet.queue.beads.beads_identity import refuse_wrong
 
         refuse_wrong(home.path)
         init_beads(home.path, prefix=PREFIX, force=force)
-        warning = bd_version.warning(BdClient(home.path).version)
+        warning = version_warning(BdClient(home.path).version)
     queue = open_queue(home.path, settings, may_make=another)
     try:
         return _check_role(queue) if settings.shares_queue else warning

@@ -52,11 +52,10 @@ def _age(seen: QueueCondition, now: datetime) -> CheckResult:
 
 
 def _bd(home: Path) -> Iterator[CheckResult]:
-    from fleet.queue.beads.bd_cli.bd_client import BdClient
-    from fleet.queue.beads.bd_cli.bd_version import GUARDED_UPDATES, warning
+    from fleet.queue.beads.bd_cli.bd_client import GUARDED_UPDATES, BdClient, version_warning
 
     version = BdClient(home, timeout=_BD_ANSWERS).version
-    caution = warning(version)
+    caution = version_warning(version)
     name = ".".join(map(str, version or ()))
     if caution:
         yield CheckResult("bd", "warning", caution, "Upgrade bd.")

@@ -41,10 +41,6 @@ class Backup(Struct, frozen=True, kw_only=True):
     size: int
 
 
-class QueueTooLarge(QueueError):
-    """A copy would take more disk than there is to spare."""
-
-
 def backups(home: Path, name: str) -> list[Backup]:
     """The copies of a queue, newest first."""
     return sorted(_found(home, name), key=lambda each: each.at, reverse=True)
@@ -71,7 +67,9 @@ def is_due(home: Path, name: str, now: datetime) -> bool:
 
 
 def back_up(home: Path, name: str, now: datetime, reason: CopyReason) -> Backup:
-    """Copy a queue while other processes write. Raises QueueError; the older copies stay then."""
+    """Copy a queue while other processes write. Raises QueueError, also where the disk has no room;
+    the older copies stay then.
+    """
     path = home / FILES[name]
     if not path.exists():
         raise WrongQueue(f"there is no {path} to copy", hint="See: fleet queue status")
@@ -126,7 +124,7 @@ def _check_room(home: Path, size: int) -> None:
     about = os.statvfs(home)
     free = about.f_bavail * about.f_frsize
     if size > LARGEST or free < size + FLOOR:
-        raise QueueTooLarge(
+        raise QueueError(
             f"the queue of {size >> 20} MB is not copied: {free >> 20} MB of disk are free",
             hint="Free some space, or copy it to another disk: sqlite3 queue.db '.backup FILE'",
         )

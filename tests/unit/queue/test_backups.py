@@ -9,7 +9,7 @@ import pytest
 
 from fleet import config
 from fleet.control.queue import queue_care
-from fleet.errors import QueueUnavailable, Refused
+from fleet.errors import QueueError, QueueUnavailable, Refused
 from fleet.queue import backups
 from fleet.queue.beads.lease_ledger import Ledger
 from fleet.queue.identity import EMBEDDED, LEDGER
@@ -73,7 +73,7 @@ class TestCopies:
         """A copy must not take the room that running agents need."""
         open_embedded(home.path).close()
         monkeypatch.setattr(backups, "FLOOR", 1 << 60)
-        with pytest.raises(backups.QueueTooLarge, match="MB of disk"):
+        with pytest.raises(QueueError, match="MB of disk"):
             backups.back_up(home.path, EMBEDDED, NOW, "daily")
         assert backups.backups(home.path, EMBEDDED) == []
 

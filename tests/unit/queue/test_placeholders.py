@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleet.queue.sql.placeholders import numbered
+from fleet.queue.sql.postgres.database import numbered
 
 
 @pytest.mark.parametrize(

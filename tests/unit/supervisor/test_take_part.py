@@ -8,7 +8,7 @@ from fleet import config
 from fleet.errors import Refused
 from fleet.git.remote.trusted_remotes import trust_remote
 from fleet.home.status_file import PAUSED
-from fleet.queue.sql.hosts.shared_spending import RunSpend
+from fleet.queue.sql.hosts.shared_news import RunSpend
 from fleet.schemas import Spend
 from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.hosts.heartbeat import Heartbeat

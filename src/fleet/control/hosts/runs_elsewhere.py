@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from fleet.control import Control
 from fleet.queue.sql.hosts import host_table
-from fleet.queue.sql.hosts.living_runs import LivingRun, living_runs
+from fleet.queue.sql.travel.live_lines import LivingRun, living_runs
 from fleet.schemas import Task
 
 

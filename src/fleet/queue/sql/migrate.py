@@ -8,10 +8,8 @@ from fleet.queue.sql.database import Database
 
 _FOLDER = Path(__file__).parent / "migrations"
 
-Step = str
 
-
-def steps() -> Sequence[Step]:
+def steps() -> Sequence[str]:
     """The scripts that lead from nothing to today's schema; step N makes version N."""
     files = sorted(file for file in _FOLDER.iterdir() if file.suffix == ".sql")
     return [file.read_text(encoding="utf-8") for file in files]
@@ -21,7 +19,7 @@ def migrate(
     db: Database,
     script: Callable[[str], None],
     backup: Callable[[int], None],
-    todo: Sequence[Step] | None = None,
+    todo: Sequence[str] | None = None,
 ) -> None:
     """Bring the schema up to date in one transaction; refuse one from a later fleet."""
     todo = steps() if todo is None else todo

@@ -1,4 +1,7 @@
-"""Between rows and values. The columns of `tasks` are the fields of Task, by name and in order."""
+"""Between rows and values, and what a settlement leaves in the row of its task. Pure.
+
+The columns of `tasks` are the fields of Task, by name and in order.
+"""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -8,7 +11,17 @@ import msgspec
 from msgspec import structs
 
 from fleet.queue.sql.database import SqlRow
-from fleet.schemas import NOT_WORK, Request, Task, settings_in
+from fleet.schemas import (
+    NOT_WORK,
+    Blocked,
+    Closed,
+    Lease,
+    Released,
+    Request,
+    Settlement,
+    Task,
+    settings_in,
+)
 from fleet.schemas.hosts.host_needs import needs_of, repository_of
 from fleet.schemas.task import IN_METADATA
 
@@ -19,6 +32,11 @@ COLUMNS = tuple(name for name in Task.__struct_fields__ if name not in ("labels"
 _MOMENTS = (
     "created_at", "updated_at", "started_at", "closed_at", "due_at", "defer_until", "not_before",
     "lease_until", "heartbeat_at",
+)  # fmt: skip
+
+#: What is left of a settlement, but for the moments and the note.
+_LEFT = (
+    "fence", "status", "assignee", "close_reason", "not_before", "runs", "attempts", "last_host",
 )  # fmt: skip
 
 #: Columns that follow from a task's metadata, so that a claim need not read that.
@@ -92,3 +110,43 @@ def request_of(row: SqlRow) -> Request:
     return Request(
         id=id_, task_id=task_id, wish=wish, text=text, asked_by=asked_by, asked_at=moment(asked_at)
     )
+
+
+def settled_row(lease: Lease, settlement: Settlement, at: datetime) -> dict[str, object]:
+    """The values of the statement that ends a lease."""
+    now = to_micros(at)
+    values: dict[str, object] = {
+        "id": lease.task.id,
+        "owner": lease.owner,
+        "fence": lease.fence,
+        "now": now,
+        "closed_at": None,
+        "close_reason": "",
+        "not_before": None,
+        "assignee": "",
+        "note": "",
+        "new_line": "\n",
+        # The lease's holder has counted: no other process may while it holds the lease.
+        "runs": lease.task.runs,
+        "attempts": lease.task.attempts,
+        "last_host": lease.task.last_host,
+    }
+    match settlement:
+        case Closed(reason=reason):
+            values |= {
+                "status": "closed",
+                "closed_at": now,
+                "close_reason": reason,
+                "assignee": lease.owner,
+            }
+        case Released(note=note, not_before=not_before):
+            values |= {"status": "open", "note": note, "not_before": to_micros(not_before)}
+        case Blocked(note=note):
+            values |= {"status": "blocked", "note": note}
+    return values
+
+
+def is_settled_so(task: Task, values: Mapping[str, object]) -> bool:
+    """The task is as this settlement left it: no later claim, and no word of a person since."""
+    now = to_columns(task)
+    return task.lease_owner is None and all(now[name] == values[name] for name in _LEFT)

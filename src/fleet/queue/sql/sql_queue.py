@@ -10,8 +10,15 @@ from fleet.queue.protocol import Draft, Filter, LeaseLost, lost_lease, new_reque
 from fleet.queue.schedules import ScheduleTable
 from fleet.queue.sql import dependencies, named_sql
 from fleet.queue.sql.database import Database
-from fleet.queue.sql.row_mapping import request_of, request_values, task_of, to_columns, to_micros
-from fleet.queue.sql.settled_row import is_settled_so, settled_row
+from fleet.queue.sql.row_mapping import (
+    is_settled_so,
+    request_of,
+    request_values,
+    settled_row,
+    task_of,
+    to_columns,
+    to_micros,
+)
 from fleet.schemas import (
     BLOCKING,
     Comment,

@@ -16,7 +16,7 @@ from fleet.queue.doorbell import BELL, Doorbell
 from fleet.queue.identity import EMBEDDED, KEY, WAY_OUT, Identity, new_id
 from fleet.queue.protocol import Clock
 from fleet.queue.sql.database import SqlRow
-from fleet.queue.sql.migrate import Step, migrate
+from fleet.queue.sql.migrate import migrate
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sqlite_files import (
     DatabaseFiles,
@@ -47,7 +47,7 @@ def open_embedded(
     prefix: str = "fleet",
     clock: Clock = utc_now,
     busy_timeout: timedelta = BUSY_TIMEOUT,
-    steps: list[Step] | None = None,
+    steps: list[str] | None = None,
     may_make: bool = False,
 ) -> SqlQueue:
     """The queue in `home`, made on first use and brought up to date. Raises WrongQueue."""
@@ -119,7 +119,7 @@ class Sqlite:
             else:
                 return
 
-    def set_up(self, prefix: str, steps: list[Step] | None) -> None:
+    def set_up(self, prefix: str, steps: list[str] | None) -> None:
         files = files_of(self.path)
         tables = self._connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'")
         if not tables.get:

@@ -9,10 +9,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from fleet.queue.sql.hosts import host_table
-from fleet.queue.sql.hosts.living_runs import LivingRun, tell_runs
-from fleet.queue.sql.hosts.shared_news import HostNews, NewsReader, share_news
-from fleet.queue.sql.hosts.shared_spending import RunSpend, share_spends, spends_elsewhere
+from fleet.queue.sql.hosts.shared_news import (
+    HostNews,
+    NewsReader,
+    RunSpend,
+    share_news,
+    share_spends,
+    spends_elsewhere,
+)
 from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.queue.sql.travel.live_lines import LivingRun, tell_runs
 from fleet.spending.budgets import day_of
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from fleet.queue.sql.hosts.shared_spending import RunSpend
+from fleet.queue.sql.hosts.shared_news import RunSpend
 from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.hosts.no_hosts import NoHosts
 

@@ -10,7 +10,7 @@ from fleet.git.mirror.warm_addresses import warm_addresses
 from fleet.home import Home, owner_file
 from fleet.home.status_file import paused
 from fleet.queue import open_heartbeat
-from fleet.queue.sql.hosts.living_runs import LivingRun
+from fleet.queue.sql.travel.live_lines import LivingRun
 from fleet.runs import progress_json
 from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import Run

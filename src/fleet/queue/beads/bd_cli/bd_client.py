@@ -1,10 +1,12 @@
-"""How fleet calls `bd`: always the same environment, an actor each time, few calls at once.
+"""How fleet calls `bd`: always the same environment, an actor each time, few calls at once; and
+which version of bd that is.
 
 Every value is passed as `--flag=value` and every id behind `--`, so that no text that a person
 wrote can be taken for a flag.
 """
 
 import os
+import re
 import shutil
 import threading
 from collections.abc import Mapping, Sequence
@@ -18,7 +20,20 @@ from fleet.home import AGENT_BIN
 from fleet.processes.bounded_call import DEVNULL, Exited, Stream
 from fleet.queue.beads.bd_cli import bd_output
 from fleet.queue.beads.bd_cli.bd_process import LIMIT, capture
-from fleet.queue.beads.bd_cli.bd_version import GUARDED_UPDATES, Version, parse
+
+Version = tuple[int, int, int]
+
+#: The first version that can guard an update by the current status and assignee.
+GUARDED_UPDATES: Version = (1, 3, 0)
+
+_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+_FIRST_SHARED: Version = (1, 0, 4)
+_KNOWN_BAD: Mapping[Version, str] = {
+    (1, 0, 4): "it can overwrite other writers' data in server mode",
+    (1, 0, 5): "it was withdrawn because it can damage its own database",
+    (1, 1, 0): "it can damage its own database and lose closes",
+    (1, 2, 1): "it was released by accident and withdrawn",
+}
 
 FOLDER = ".beads"
 TIMEOUT = timedelta(seconds=30)
@@ -160,5 +175,26 @@ class BdClient:
             ended = self.call(["version"])
             if ended.code != 0:
                 raise bd_output.failure(ended, "version")
-            _VERSIONS[key] = parse(ended.out.decode(errors="replace"))
+            _VERSIONS[key] = read_version(ended.out.decode(errors="replace"))
         return _VERSIONS[key]
+
+
+def read_version(text: str) -> Version | None:
+    """The version in what bd prints; None: there is none."""
+    found = _VERSION.search(text)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+def version_warning(version: Version | None) -> str | None:
+    """What a person should know about this version before trusting it with work."""
+    if version is None:
+        return "bd does not tell its version, so fleet cannot say whether it is a sound one."
+    name = ".".join(map(str, version))
+    if version < _FIRST_SHARED:
+        return (
+            f"bd {name} locks its database for one process at a time, so agents and fleet"
+            " will fail against each other. Upgrade to 1.3 or later."
+        )
+    if version in _KNOWN_BAD:
+        return f"bd {name} is not safe: {_KNOWN_BAD[version]}. Upgrade to 1.3 or later."
+    return None

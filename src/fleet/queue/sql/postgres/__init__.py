@@ -6,7 +6,6 @@ from pathlib import Path
 from fleet.errors import QueueUnavailable
 from fleet.queue.identity import Identity
 from fleet.queue.protocol import Clock
-from fleet.queue.sql.migrate import Step
 from fleet.queue.sql.sql_queue import SqlQueue
 
 LOCK_TIMEOUT = timedelta(seconds=5)
@@ -20,7 +19,7 @@ def open_postgres(
     prefix: str = "fleet",
     clock: Clock | None = None,
     lock_timeout: timedelta = LOCK_TIMEOUT,
-    steps: list[Step] | None = None,
+    steps: list[str] | None = None,
     home: Path | None = None,
     may_make: bool = False,
     dead_after: timedelta = DEAD_AFTER,

@@ -1,8 +1,10 @@
 """One PostgreSQL connection as a Database, with a second one that only listens."""
 
+import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, cast
 
 import psycopg
@@ -12,7 +14,6 @@ from fleet.queue.identity import Identity, new_id
 from fleet.queue.protocol import Clock
 from fleet.queue.sql import migrate, named_sql
 from fleet.queue.sql.database import SqlRow
-from fleet.queue.sql.placeholders import numbered
 from fleet.queue.sql.postgres.connection import (
     ServerClock,
     connect,
@@ -40,6 +41,9 @@ _DIALECT = {
     "fits_host": named_sql.load("placement.sql")["fits_host"],
 }
 _SQL = named_sql.load("postgres.sql", **named_sql.load("queue.sql", **_DIALECT))
+
+#: A placeholder. A quoted string is passed over whole, and so is the `::` of a cast.
+_TOKEN = re.compile(r"'(?:[^']|'')*'|::|:([a-z_]\w*)", re.IGNORECASE)
 
 
 class Postgres:
@@ -127,7 +131,7 @@ class Postgres:
             if connection is not None:
                 connection.close()
 
-    def set_up(self, prefix: str, steps: list[migrate.Step] | None, *, later: bool) -> None:
+    def set_up(self, prefix: str, steps: list[str] | None, *, later: bool) -> None:
         self._refuse_pooler()
         todo = migrate.steps() if steps is None else steps
         if not self.rows(_SQL["is_made"]):
@@ -256,6 +260,22 @@ class Postgres:
             cursor.execute("ROLLBACK")
         except psycopg.Error:
             cursor.connection.close()  # the server undoes what a lost connection began
+
+
+@lru_cache(maxsize=512)
+def numbered(sql: str) -> tuple[str, tuple[str, ...]]:
+    """A statement of both engines with PostgreSQL's `$1`, `$2` for `:name`, and the names whose
+    values go there.
+    """
+    numbers: dict[str, int] = {}
+
+    def number(found: re.Match[str]) -> str:
+        name = found[1]
+        if name is None:
+            return found[0]
+        return f"${numbers.setdefault(name, len(numbers) + 1)}"
+
+    return _TOKEN.sub(number, sql), tuple(numbers)
 
 
 def _run(cursor: psycopg.Cursor, text: str, given: list[Any] | None) -> list[SqlRow]:
