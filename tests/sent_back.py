@@ -7,7 +7,7 @@ from fleet.git import run_baseline
 from fleet.git.clone.task_refs import task_refs
 from fleet.git.land.begin_merge import begin_merge, plan_merge
 from fleet.git.land.merge_facts import merge_facts
-from fleet.home import Home, clone_record, make_home
+from fleet.home import Home, make_home
 from fleet.runs.run_directory import Run
 from fleet.supervisor.cleanup import collect
 from tests.clones import TASK, clone_of, git
@@ -37,7 +37,7 @@ class SentBack:
         self.candidate = repo.git("rev-parse", f"fleet/{TASK}")
         self._put(repo.root, landed or {})
         self.line = repo.commit("landed")
-        self.refs = task_refs(TASK, clone_record.read(home, TASK))
+        self.refs = task_refs(home, TASK)
 
     def begin(self, left="", line=""):
         self.plan = plan_merge(

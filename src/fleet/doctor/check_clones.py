@@ -7,9 +7,9 @@ from fleet.control import Control
 from fleet.doctor.check_result import CheckResult, Installation
 from fleet.git.clone.clone_place import clones_in
 from fleet.git.clone.disk_use import measure
+from fleet.git.clone.task_work import KEPT_FOR
 from fleet.schemas.shown_text import some
 from fleet.schemas.units import shown_size
-from fleet.supervisor.cleanup import KEPT_FOR
 
 #: How many are named; the others are counted.
 _NAMED = 5

@@ -23,7 +23,6 @@ from fleet.git.clone.source_facts import objects_of_clone
 from fleet.git.clone.task_refs import task_refs
 from fleet.git.land.merge_facts import merge_facts
 from fleet.git.run_baseline import base_now, changes_since
-from fleet.home import clone_record
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import Run, newest_first
 from fleet.schemas import Changes, Check, Finding, Stopped
@@ -114,8 +113,7 @@ def _landing_refusals(ended: InspectedRun, changes: Changes | None) -> tuple[Fin
     if not changes.tree:
         raise FleetError(f"the merge cannot be inspected: {changes.trouble}")
     home, task_id = ended.run.home, ended.run.task_id
-    record = clone_record.read(home, task_id)
-    refs = task_refs(task_id, record) if record is not None else None
+    refs = task_refs(home, task_id)
     if refs is None:
         raise FleetError("the merge cannot be inspected: the project's repository is gone")
     return landing_findings(merge_facts(home, refs, merge, changes.tree))

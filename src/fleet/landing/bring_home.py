@@ -14,12 +14,11 @@ from fleet.errors import FleetError
 from fleet.files.file_lock import run_locked
 from fleet.forge import pull_request_json
 from fleet.git import repository
-from fleet.git.clone import clone_place
-from fleet.git.clone.collect_work import opened_work
-from fleet.git.clone.task_refs import TaskRefs, task_refs
+from fleet.git.clone.task_refs import task_refs
+from fleet.git.clone.task_work import brought_commit
 from fleet.git.git_command import Git
 from fleet.git.path_patterns import PathPatterns
-from fleet.git.refs import commit_of, merge_base, tree_of
+from fleet.git.refs import commit_of, merge_base
 from fleet.git.repository import shown
 from fleet.git.tree_difference import changed_names
 from fleet.home import Home, clone_record, landing_json
@@ -82,7 +81,7 @@ def why_waiting_asks(work: WaitingWork) -> str:
     if repo is None or not work.rules.protect:
         return why_asked(work, ())
     git = Git(repo, time.monotonic() + _LIMIT)
-    return why_asked(work, _protected(git, git, work, work.landing.commit))
+    return why_asked(work, _protected(git, work, work.landing.commit))
 
 
 def why_asked(work: WaitingWork, touched: tuple[str, ...]) -> str:
@@ -105,36 +104,21 @@ def why_asked(work: WaitingWork, touched: tuple[str, ...]) -> str:
 
 def _candidate(home: Home, work: WaitingWork) -> tuple[str, tuple[str, ...]]:
     """The candidate, now in the project, and the protected paths that the candidate changes."""
-    record = clone_record.read(home, work.task_id)
-    refs = task_refs(work.task_id, record) if record is not None else None
+    refs = task_refs(home, work.task_id)
     if refs is None:
         raise FleetError(f"{work.landing.repository} is no repository any more")
-    landing = work.landing
-    if not clone_place.is_there(home, work.task_id):
-        commit = _kept(refs, work)
-        return commit, _protected(refs.git, refs.git, work, commit)
-    with opened_work(home, refs) as cloned:
-        commit = cloned.candidate(landing.tree, landing.title)
-        cloned.bring(commit)
-        return commit, _protected(cloned.git, refs.git, work, commit)
+    commit = brought_commit(home, refs, title=work.landing.title, tree=work.landing.tree)
+    if not commit:
+        raise FleetError(f"its clone is gone, and {refs.branch} does not hold what was verified")
+    return commit, _protected(refs.git, work, commit)
 
 
-def _kept(refs: TaskRefs, work: WaitingWork) -> str:
-    """The candidate of a task whose clone is gone, if the project has that commit."""
-    tip = commit_of(refs.git, refs.tip_ref)
-    if tip and tree_of(refs.git, tip) == work.landing.tree:
-        return tip
-    raise FleetError(f"its clone is gone, and {refs.branch} does not hold what was verified")
-
-
-def _protected(git: Git, project: Git, work: WaitingWork, commit: str) -> tuple[str, ...]:
-    """The protected paths that differ from what the work has in common with the branch. `git` has
-    the commit, `project` the branch.
-    """
+def _protected(git: Git, work: WaitingWork, commit: str) -> tuple[str, ...]:
+    """The protected paths that differ from what the work has in common with the branch."""
     landing, plan = work.landing, work.plan
     if not work.rules.protect:
         return ()
-    tip = commit_of(project, f"refs/heads/{landing.into}")
+    tip = commit_of(git, f"refs/heads/{landing.into}")
     since = (merge_base(git, tip, commit) if tip else "") or landing.base
     inside = os.path.relpath(plan.project, os.path.realpath(landing.repository))
     patterns = PathPatterns(work.rules.protect, inside)

@@ -4,13 +4,13 @@
 """
 
 import time
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from fleet.files.file_lock import run_locked
 from fleet.git.clone import clone_place, disk_use
-from fleet.git.clone.collect_work import ClonedWork, kept_index, opened_work
+from fleet.git.clone.collect_work import ClonedWork, opened_work
 from fleet.git.clone.task_refs import RefMove, TaskRefs, task_refs
-from fleet.git.clone.task_work import remove_clone
+from fleet.git.clone.task_work import remove_clone, why_kept
 from fleet.git.commit_words import message_of
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.landed_proof import prove_landed
@@ -18,46 +18,39 @@ from fleet.git.land.target import read_target
 from fleet.git.refs import commit_of, is_ancestor
 from fleet.git.run_baseline import ref_of
 from fleet.git.tree_difference import changed_names
-from fleet.home import Home, clone_record
+from fleet.home import Home
 from fleet.home.landing_json import Landing
 
 _LIMIT = 120.0
 
 
-def tidy_landed(
-    home: Home, task_id: str, landing: Landing, closed: datetime, now: datetime, keep: timedelta
-) -> list[str]:
+def tidy_landed(home: Home, task_id: str, landing: Landing, age: timedelta) -> list[str]:
     """Remove the clone and the branch of a task whose work the line holds; sentences on what was
-    done. Nothing is removed that is nowhere else. Raises FleetError and OSError.
-
-    A clone with files that git ignores stays for a time, `keep`, after the task was closed.
+    done. Nothing is removed that is nowhere else; `age`: the time since the task was closed. Raises
+    FleetError and OSError.
     """
     with run_locked(home.task(task_id)) as lock:
-        record = clone_record.read(home, task_id)
-        refs = task_refs(task_id, record) if lock is not None and record is not None else None
-        if refs is None or record is None:
+        refs = task_refs(home, task_id) if lock is not None else None
+        if refs is None:
             return []
         if not _is_on_line(home, refs, landing):
             return []  # the branch was set back since: its work stays on fleet/<id>
         reports: list[str] = []
         if clone_place.is_there(home, task_id):
             with opened_work(home, refs) as work:
-                work.take_snapshot(kept_index(home, task_id))
-                stays = work.beyond
-                if not stays and work.tree != landing.tree:
+                work.take_snapshot()
+                if not work.beyond and work.tree != landing.tree:
                     reports += _keep_rest(work, landing, task_id)
-                waits = not stays and now - closed < keep and work.ignored()
+                stays, waits = why_kept(work, age), not work.beyond
             had_branch = refs.branch_now().commit
             reports += _drop_branch(refs, landing)
-            if waits:
-                stays = f"files that git ignores, and is kept for {keep.days} days"
             if stays:
                 disk_use.note_size(home, task_id)
                 if waits and not had_branch:  # said as the branch went, maybe by another supervisor
                     return reports
                 place = home.clone(task_id)
                 return [*reports, f"{task_id}: its clone stays at {place}: it holds {stays}"]
-            remove_clone(home, task_id, record)
+            remove_clone(home, refs)
             return reports
         return _drop_branch(refs, landing)
 

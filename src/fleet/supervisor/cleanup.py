@@ -16,10 +16,10 @@ from fleet.evidence.verify_place import remove_left
 from fleet.files.file_lock import run_locked
 from fleet.git import snapshot_index, snapshot_retention, tree_snapshot
 from fleet.git.clone import clone_place, disk_use
-from fleet.git.clone.collect_work import Collected, kept_index, opened_work
+from fleet.git.clone.collect_work import Collected, opened_work
 from fleet.git.clone.ensure_clone import convert_linked
 from fleet.git.clone.task_refs import TaskRefs, task_refs
-from fleet.git.clone.task_work import remove_clone
+from fleet.git.clone.task_work import KEPT_FOR, remove_clone, why_kept
 from fleet.git.commit_words import message_of
 from fleet.home import Home, clone_record, landing_json
 from fleet.landing.fold.verify_fold import drop_spares
@@ -31,9 +31,6 @@ from fleet.supervisor.state import SupervisorState
 #: Seconds between two rounds over all closed tasks, and how many tasks are looked at in one.
 _ROUND = 3600.0
 _MOST = 500
-#: A clone with files that git ignores (downloads, results, builds) stays this long after its
-#: task was closed: a person may want them.
-KEPT_FOR = timedelta(days=3)
 #: No run of a task that was closed this long ago, or is gone, is verified any more.
 _OVER = timedelta(days=1)
 
@@ -123,7 +120,7 @@ def tidy(home: Home, ids: Sequence[str], tasks: Sequence[Task], now: datetime) -
                 landing = landing_json.believed(home, task.id)
                 if landing is not None and landing.state == "landed":
                     closed = task.closed_at or task.updated_at
-                    reports += tidy_landed(home, task.id, landing, closed, now, KEPT_FOR)
+                    reports += tidy_landed(home, task.id, landing, now - closed)
                 else:
                     reports += tidy_clone(home, task, now)
             except (FleetError, OSError) as error:
@@ -176,18 +173,14 @@ def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
     # The lock of the task's runs: a run that begins meanwhile waits.
     with run_locked(home.task(task.id)) as lock:
         refs = _refs(home, task.id) if lock is not None else None
-        record = clone_record.read(home, task.id)
-        if refs is None or record is None or not convert_linked(home, refs):
+        if refs is None or not convert_linked(home, refs):
             return []
         with opened_work(home, refs) as work:
-            work.take_snapshot(kept_index(home, task.id))
+            work.take_snapshot()
             commit = work.committed(message_of(task.title, task.id))
             added = commit != work.head
             brought = work.bring(commit)
-            stays = work.beyond
-            closed = task.closed_at or task.updated_at
-            if not stays and now - closed < KEPT_FOR and work.ignored():
-                stays = f"files that git ignores, and is kept for {KEPT_FOR.days} days"
+            stays = why_kept(work, now - (task.closed_at or task.updated_at))
         reports = _brought_words(task.id, brought)
         if added:
             text = f"committed to {brought.ref} what was left uncommitted: {commit[:12]}"
@@ -199,17 +192,14 @@ def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
                 text = f"{work_is}; its clone stays at {home.clone(task.id)}: it holds {stays}"
                 reports.append(f"{task.id}: {text}")
             return reports
-        remove_clone(home, task.id, record)
+        remove_clone(home, refs)
         return [*reports, f"{task.id}: clone removed, {work_is}"]
 
 
 def _refs(home: Home, task_id: str) -> TaskRefs | None:
     """The refs of a task with a clone; None: the task has no record. Raises FleetError."""
-    record = clone_record.read(home, task_id)
-    if record is None:
-        return None
-    refs = task_refs(task_id, record)
-    if refs is None:
+    record, refs = clone_record.read(home, task_id), task_refs(home, task_id)
+    if record is not None and refs is None:
         raise FleetError(f"{record.repository} is no repository any more")
     return refs
 

@@ -8,16 +8,13 @@ import os
 
 from msgspec import Struct
 
-from fleet.git.clone import clone_place
-from fleet.git.clone.collect_work import kept_index, opened_work
-from fleet.git.clone.task_refs import TaskRefs, task_refs
-from fleet.git.commit_words import message_of
+from fleet.git.clone.task_refs import task_refs
+from fleet.git.clone.task_work import brought_commit
 from fleet.git.mirror.result_refs import ResultPushed, push_result
-from fleet.git.refs import commit_of
 from fleet.git.remote.push import RemoteRefused
 from fleet.git.remote.remote_git import RemoteSilent
 from fleet.git.remote.trusted_remotes import is_trusted_address
-from fleet.home import Home, clone_record
+from fleet.home import Home
 from fleet.home.landing_json import Landing
 
 
@@ -41,15 +38,15 @@ def send_work(
 
     Raises FleetError and OSError if the work cannot be read.
     """
-    record = clone_record.read(home, task_id)
-    refs = task_refs(task_id, record) if record is not None else None
-    if refs is None or record is None:
+    refs = task_refs(home, task_id)
+    if refs is None:
         return NothingToSend()
     repo = refs.git.repo
     if not is_trusted_address(home.path, os.path.realpath(repo.common_dir), url):
         return NotConfirmed(why=f"{url} is not confirmed on this host: fleet trust --remote {url}")
-    commit = _brought(home, refs, title, landing.tree if landing is not None else "")
-    if commit in ("", record.commit):
+    tree = landing.tree if landing is not None else ""
+    commit = brought_commit(home, refs, title=title, tree=tree)
+    if commit in ("", refs.base):
         return NothingToSend()
     answer = push_result(home, repo, url, task_id, str(run), commit)
     match answer:
@@ -57,20 +54,6 @@ def send_work(
             return answer
         case _:
             return RemoteSilent(why="the repository did not say what became of the push")
-
-
-def _brought(home: Home, refs: TaskRefs, title: str, tree: str) -> str:
-    """The commit of the work, which the project or mirror has by now."""
-    if not clone_place.is_there(home, refs.task_id):
-        return commit_of(refs.git, refs.tip_ref)
-    with opened_work(home, refs) as cloned:
-        if tree:
-            commit = cloned.candidate(tree, title)
-        else:
-            cloned.take_snapshot(kept_index(home, refs.task_id))
-            commit = cloned.committed(message_of(title, refs.task_id))
-        cloned.bring(commit)
-        return commit
 
 
 def words_of(answer: SendAnswer, url: str) -> str:

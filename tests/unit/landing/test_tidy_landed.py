@@ -10,7 +10,7 @@ from fleet.git.clone.clone_place import clones_in
 from fleet.home import landing_json
 from fleet.landing.tidy_landed import tidy_landed
 from tests.clones import clone_of
-from tests.landings import NOW, LandHome
+from tests.landings import LandHome
 from tests.repos import ENV
 
 
@@ -23,7 +23,7 @@ def place(tmp_path):
 
 
 def tidy(place, task):
-    return tidy_landed(place.home, task, place.landing(task), NOW, NOW, timedelta(days=3))
+    return tidy_landed(place.home, task, place.landing(task), timedelta())
 
 
 @pytest.mark.parametrize("how", ["merge", "squash", "rebase"])

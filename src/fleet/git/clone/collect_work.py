@@ -57,13 +57,14 @@ class ClonedWork:
     """The work of a clone, readable together with the project's objects until closed."""
 
     def __init__(
-        self, git: Git, refs: TaskRefs, place: Path, facts: SourceFacts, stores: Sequence[str]
+        self, home: Home, git: Git, refs: TaskRefs, facts: SourceFacts, stores: Sequence[str]
     ) -> None:
         self.git = git
-        self._refs, self._place, self._facts = refs, place, facts
+        self._refs, self._facts = refs, facts
+        self._place, self._index = home.clone(refs.task_id), kept_index(home, refs.task_id)
         #: Where the objects are that are no agent's: the project's, and fleet's own of the clone.
         self._stores = stores
-        self._agent = agent_git_dir.read_head(place / ".git")
+        self._agent = agent_git_dir.read_head(self._place / ".git")
         #: The commits that only the clone has, each with its parents.
         self._new = self._new_commits()
         self.notes = list(self._agent.oddities)
@@ -116,9 +117,9 @@ class ClonedWork:
             self.notes.append(f"{dot} is no git directory any more")
         return refs.latest() or commit_of(refs.git, refs.base_ref)
 
-    def take_snapshot(self, kept_index: Path) -> None:
+    def take_snapshot(self) -> None:
         """Store all files, committed or not."""
-        with tree_snapshot.copied_index(self.git.repo, kept_index) as index:
+        with tree_snapshot.copied_index(self.git.repo, self._index) as index:
             git = self._over(index)
             try:
                 git.line("write-tree")  # the index of the last run, which fleet kept
@@ -281,15 +282,14 @@ def heads_of(commits: Mapping[str, Iterable[str]]) -> set[str]:
 @contextmanager
 def opened_work(home: Home, refs: TaskRefs, *, limit: float = _LIMIT) -> Generator[ClonedWork]:
     """The work of the task's clone. Raises FleetError if its objects cannot be read."""
-    place = home.clone(refs.task_id)
     with _scratch_git(home, refs, limit) as (git, facts, own):
         git_dir = Path(git.repo.git_dir)
-        agent_git_dir.link_objects(place / ".git", git_dir / "objects")
+        agent_git_dir.link_objects(home.clone(refs.task_id) / ".git", git_dir / "objects")
         kept = git_dir.parent / "kept"
         kept.mkdir(mode=0o700)
         # Linked and not named: fleet's own repository reads the clone's objects in its turn.
         agent_git_dir.link_objects(Path(own.git_dir), kept)
-        yield ClonedWork(git, refs, place, facts, [facts.objects, str(kept)])
+        yield ClonedWork(home, git, refs, facts, [facts.objects, str(kept)])
 
 
 @contextmanager

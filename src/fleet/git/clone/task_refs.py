@@ -16,6 +16,7 @@ from fleet.git import repository
 from fleet.git.git_command import Git
 from fleet.git.refs import BRANCHES, commit_of
 from fleet.git.run_baseline import ref_of
+from fleet.home import Home, clone_record
 from fleet.home.clone_record import CloneRecord, branch_of, ref_word
 
 _LIMIT = 120.0
@@ -68,7 +69,7 @@ class TaskRefs:
 
         Raises GitFailed.
         """
-        if self._known_base() != commit:
+        if self.base != commit:
             self.git.ask("update-ref", "--no-deref", self.base_ref, commit)
             self._base = commit
 
@@ -76,7 +77,7 @@ class TaskRefs:
         """Raise FleetError for a record that does not fit this repository, and so
         is not fleet's.
         """
-        base = self._known_base()
+        base = self.base
         held = base or commit_of(self.git, self.branch_ref)
         if self.git.repo.root == record.repository and held and base in ("", record.commit):
             return
@@ -85,7 +86,9 @@ class TaskRefs:
             " nothing of this task: nothing was done"
         )
 
-    def _known_base(self) -> str:
+    @property
+    def base(self) -> str:
+        """The commit that the task's clone was made from; empty: none is held."""
         if self._base is None:
             self._base = commit_of(self.git, self.base_ref)
         return self._base
@@ -131,12 +134,14 @@ class TaskRefs:
         return self.git.line(*ask).splitlines()
 
 
-def task_refs(task_id: str, record: CloneRecord) -> TaskRefs | None:
-    """The task's refs in the project's repository; None if that is gone. Raises FleetError for a
-    record that does not fit the repository.
+def task_refs(home: Home, task_id: str) -> TaskRefs | None:
+    """The refs of a task with a clone in the project's repository; None: the task never had a
+    clone, or the repository is gone. Raises FleetError for a record that does not fit the
+    repository.
     """
-    repo = repository.find(record.repository)
-    if repo is None:
+    record = clone_record.read(home, task_id)
+    repo = repository.find(record.repository) if record is not None else None
+    if record is None or repo is None:
         return None
     refs = TaskRefs(Git(repo, time.monotonic() + _LIMIT), task_id)
     refs.check_record(record)

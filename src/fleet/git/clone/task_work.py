@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 
 from msgspec import Struct
 
@@ -15,18 +16,20 @@ from fleet.errors import FleetError
 from fleet.files.file_lock import Lock, run_locked
 from fleet.git import snapshot_index
 from fleet.git.clone import clone_place
-from fleet.git.clone.collect_work import ClonedWork, kept_index, opened_work
+from fleet.git.clone.collect_work import ClonedWork, opened_work
 from fleet.git.clone.task_refs import TaskRefs, task_refs
 from fleet.git.commit_words import message_of
 from fleet.git.refs import commit_of, is_ancestor, tree_of
 from fleet.git.run_baseline import kept_ref
 from fleet.git.tree_difference import MOST_DIFF, PATCH, file_changes
 from fleet.home import Home, clone_record
-from fleet.home.clone_record import CloneRecord
 from fleet.schemas import FileChange
 
 #: Seconds to wait for the lock of a task's runs.
 _PATIENCE = 5.0
+#: A clone with files that git ignores (downloads, results, builds) stays this long after its
+#: task was closed: a person may want them.
+KEPT_FOR = timedelta(days=3)
 _CUT = b"\n[the rest is cut]\n"
 
 
@@ -82,8 +85,7 @@ def task_work(home: Home, task_id: str) -> Generator[TaskWork | None]:
 
     Raises FleetError.
     """
-    record = clone_record.read(home, task_id)
-    refs = task_refs(task_id, record) if record is not None else None
+    refs = task_refs(home, task_id)
     if refs is None:
         yield None
     else:
@@ -101,7 +103,7 @@ def _in_clone(home: Home, refs: TaskRefs, stack: ExitStack) -> ClonedWork | None
         return None
     try:
         cloned = stack.enter_context(opened_work(home, refs))
-        cloned.take_snapshot(kept_index(home, refs.task_id))
+        cloned.take_snapshot()
     except (FleetError, OSError):
         if clone_place.is_there(home, refs.task_id):
             raise
@@ -114,22 +116,19 @@ def put_away(home: Home, task_id: str, *, title: str, force: bool = False) -> Pu
 
     Work that is nowhere else stays, unless `force`.
     """
-    record = clone_record.read(home, task_id)
     # No run of the task begins while its lock is held.
     with _locked(home, task_id) as lock:
         if lock is None:
             return PutAway(task_id=task_id, stays="its agent is still running")
-        refs = task_refs(task_id, record) if record is not None else None
-        if refs is None or record is None:
-            return PutAway(task_id=task_id)
+        refs = task_refs(home, task_id)
         with task_work(home, task_id) as work:
-            if work is None:
+            if refs is None or work is None:
                 return PutAway(task_id=task_id)
             kept, ref = work.hold(title)
             if work.beyond and not force:
                 why = f"{home.clone(task_id)} holds {work.beyond}"
                 return PutAway(task_id=task_id, ref=ref, stays=why)
-        remove_clone(home, task_id, record)
+        remove_clone(home, refs)
         return PutAway(task_id=task_id, ref=ref, stays=_drop_branches(refs, kept))
 
 
@@ -139,23 +138,50 @@ def forget_clone(home: Home, task_id: str, *, title: str) -> PutAway:
     """
     if not home.task(task_id).is_dir():
         return PutAway(task_id=task_id)  # the task never ran
-    record = clone_record.read(home, task_id)
     away = put_away(home, task_id, title=title)
-    refs = task_refs(task_id, record) if record is not None and not away.stays else None
-    if refs is not None:
+    if not away.stays and (refs := task_refs(home, task_id)) is not None:
         refs.forget()
         clone_record.forget(home, task_id)
     return away
 
 
-def remove_clone(home: Home, task_id: str, record: CloneRecord) -> None:
+def brought_commit(home: Home, refs: TaskRefs, *, title: str, tree: str = "") -> str:
+    """The commit of a task's work, which the project has from now on: of all the work, or with the
+    verified `tree` alone. Empty: there is no such commit. Raises FleetError and OSError.
+    """
+    if not clone_place.is_there(home, refs.task_id):
+        tip = commit_of(refs.git, refs.tip_ref)
+        return tip if not tree or (tip and tree_of(refs.git, tip) == tree) else ""
+    with opened_work(home, refs) as work:
+        if tree:
+            commit = work.candidate(tree, title)
+        else:
+            work.take_snapshot()
+            commit = work.committed(message_of(title, refs.task_id))
+        work.bring(commit)
+        return commit
+
+
+def why_kept(work: ClonedWork, age: timedelta) -> str:
+    """What a closed task's clone holds for which the clone stays; empty: it may go. `age`: the time
+    since the task was closed. Take the snapshot first.
+    """
+    if not work.beyond and age < KEPT_FOR and work.ignored():
+        return f"files that git ignores, and is kept for {KEPT_FOR.days} days"
+    return work.beyond
+
+
+def remove_clone(home: Home, refs: TaskRefs) -> None:
     """Remove the clone, whose work is in the project. The record stays: a task that is opened
     again goes on from its branch, with a new clone.
     """
+    task_id, record = refs.task_id, clone_record.read(home, refs.task_id)
     # From now on the refs that hold its work are kept for a while.
-    snapshot_index.note(home, task_id, os.path.realpath(home.clone(task_id)), record.repository)
+    place = os.path.realpath(home.clone(task_id))
+    snapshot_index.note(home, task_id, place, refs.git.repo.root)
     # Before the directory goes, so that no agent is blamed for that.
-    clone_record.write(home, task_id, clone_record.gone(record))
+    if record is not None:
+        clone_record.write(home, task_id, clone_record.gone(record))
     clone_place.throw_away(home, task_id)
 
 

@@ -50,7 +50,7 @@ def plan_merge(
     is merged, but what others landed is held against the candidate. Raises FleetError.
     """
     with opened_work(home, refs) as work:
-        work.take_snapshot(kept_index(home, refs.task_id))
+        work.take_snapshot()
         tree = commit_of(work.git, f"{candidate}^{{tree}}") if candidate else ""
         plan = BegunMerge(own=candidate, line=line, found=work.tree)
         if tree and work.tree in (left, tree):

@@ -147,10 +147,10 @@ def _line(home: Home, task_id: str, cwd: str, rules: LandRules) -> str:
 
 def _forget_landed(home: Home, task_id: str) -> None:
     """Forget the clone of a task whose work has landed and whose clone is gone."""
-    landing, record = landing_json.believed(home, task_id), clone_record.read(home, task_id)
-    if landing is None or landing.state != "landed" or record is None:
+    landing = landing_json.believed(home, task_id)
+    if landing is None or landing.state != "landed" or clone_place.is_there(home, task_id):
         return
-    refs = None if clone_place.is_there(home, task_id) else task_refs(task_id, record)
+    refs = task_refs(home, task_id)
     if refs is None or refs.branch_now().commit:  # a branch that stayed holds work of the task
         return
     refs.forget()

@@ -19,7 +19,6 @@ from fleet.git.land.target import read_target
 from fleet.git.repository import shown
 from fleet.git.tree_difference import PATCH, changed_names
 from fleet.home import Home, landing_json
-from fleet.home.clone_record import CloneRecord
 from fleet.home.landing_json import Landing
 from fleet.runs import receipt_json
 from fleet.runs.run_directory import Run
@@ -32,14 +31,14 @@ _HUNKS = 12_000
 _CUT = "\n[the rest is cut: git diff shows it]\n"
 
 
-def sent_back_clone(home: Home, task_id: str, record: CloneRecord) -> tuple[BegunMerge, str] | None:
+def sent_back_clone(home: Home, task_id: str) -> tuple[BegunMerge, str] | None:
     """Begin the merge in the clone of a task that was sent back: the merge, and what its agent is
     told of it. None: the task was not sent back.
 
     Raises FleetError.
     """
     landing = landing_json.believed(home, task_id)
-    refs = task_refs(task_id, record) if landing is not None and landing.is_back else None
+    refs = task_refs(home, task_id) if landing is not None and landing.is_back else None
     if landing is None or refs is None:
         return None
     if landing.state == "asks":

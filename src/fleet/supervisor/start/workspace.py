@@ -187,7 +187,7 @@ def _isolated(order: WorkspaceOrder, task_dir: Path, abandon: threading.Event) -
             return None
         clone_record.write(home, task_id, structs.replace(record, set_up=True))
         disk_use.note_size(home, task_id)
-    back = sent_back_clone(home, task_id, record)
+    back = sent_back_clone(home, task_id)
     base = _recorded(order, cwd, task_dir, record.repository)
     if back is None or base is None:
         return Workspace(cwd=cwd, base=base)
