@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fleet import coders, config
 from fleet.bd.actor import actor
 from fleet.config import Config
-from fleet.errors import BadInput, InvalidTask, NotFound
+from fleet.errors import BadInput, InvalidTask, NotFound, Refused
 from fleet.files.safe_read import stamp_of
 from fleet.home import Home, home_from, open_home, task_json
 from fleet.home.task_json import recorded_settings
@@ -169,6 +169,14 @@ class KeptHome:
         fresh = self._reopen()
         self._known = (fresh.settings_stamp(), fresh)
         return fresh
+
+
+def refuse_agents(env: Mapping[str, str], what: str) -> None:
+    """Raise Refused inside a run: an agent would judge the agent's own work."""
+    from fleet.processes.process_identity import MARK  # for acts that only a person may do
+
+    if env.get(MARK):
+        raise Refused(f"an agent cannot {what}", hint="A person does that, outside of any run.")
 
 
 def home_exists(env: Mapping[str, str] = os.environ) -> bool:

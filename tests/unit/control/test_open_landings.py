@@ -10,8 +10,12 @@ from fleet.bd.output.lines import row
 from fleet.cli.inspect.task import receipt_lines
 from fleet.cli.run.status import rows
 from fleet.cli.tracker import show
-from fleet.control.landing.landing_rows import with_landings
-from fleet.control.landing.open_landings import landing_of, landing_of_run, landing_words
+from fleet.control.landing.open_landings import (
+    landing_of,
+    landing_of_run,
+    landing_words,
+    with_landings,
+)
 from fleet.control.status import fleet_status
 from fleet.control.tasks.questions import questions
 from fleet.control.view.read_now import read_now

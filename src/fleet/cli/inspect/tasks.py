@@ -10,7 +10,7 @@ from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
 from fleet.cli.terminal_text import painted, terminal_width
 from fleet.control import Control
-from fleet.control.landing.landing_rows import with_landings
+from fleet.control.landing.open_landings import with_landings
 from fleet.control.tasks.in_progress import InProgress, in_progress, shared_directories
 from fleet.errors import BadInput
 from fleet.schemas.shown_text import one_line, some, wrapped

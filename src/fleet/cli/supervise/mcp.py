@@ -6,7 +6,6 @@ import click
 
 from fleet import control
 from fleet.cli.terminal_text import print_line
-from fleet.control.landing.only_people import refuse_agents
 from fleet.control.operator.install_entry import OperatorClient, entry_for, write_entry
 from fleet.errors import BadInput
 
@@ -31,7 +30,7 @@ def command(ctx: click.Context, operator: bool, allow: str | None) -> None:
 
     from fleet.mcp.operator_tools import serve
 
-    refuse_agents(os.environ, "be an operator")
+    control.refuse_agents(os.environ, "be an operator")
     control.opened().close()  # what is wrong with the home is said before a client waits
     serve(control.opened, write=allow == "write")
 

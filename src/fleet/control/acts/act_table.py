@@ -9,12 +9,11 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec import Struct, structs
 
-from fleet.control import Control
+from fleet.control import Control, refuse_agents
 from fleet.control.acts import each_act, wishes
 from fleet.control.acts.each_act import Acted
 from fleet.control.acts.wishes import WishFields
 from fleet.control.audit.record_act import ActRecorder
-from fleet.control.landing.only_people import refuse_agents
 from fleet.errors import BadInput, NotFound
 from fleet.schemas import Task
 

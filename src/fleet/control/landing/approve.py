@@ -11,8 +11,7 @@ from functools import partial
 
 from msgspec import structs
 
-from fleet.control import Control
-from fleet.control.landing.only_people import refuse_agents
+from fleet.control import Control, refuse_agents
 from fleet.control.landing.open_landings import landing_host
 from fleet.control.landing.project_git import ProjectGit
 from fleet.control.landing.waiting_list import land_rules_of

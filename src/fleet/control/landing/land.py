@@ -1,33 +1,44 @@
 """`fleet land ID…`: approve work, and wait until the work is on the branch.
 
 With a supervisor its lander does it, and the records are followed. Without one the same train runs
-here, in the foreground.
+here, in the foreground. A closed task whose branch was never taken over waits to land again first.
 """
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct, structs
 
-from fleet.control import Control
+from fleet.control import Control, refuse_agents
 from fleet.control.landing.approve import approve, branch_to_land_on
-from fleet.control.landing.from_before import land_old_branch, landing_from_before
 from fleet.control.landing.open_landings import landing_tasks
+from fleet.control.landing.project_git import ProjectGit
+from fleet.control.landing.waiting_list import land_rules_of
 from fleet.errors import Refused
 from fleet.files.inotify import DirectoryWatch
-from fleet.home import landing_json
-from fleet.home.landing_json import LANDERS
+from fleet.git import repository
+from fleet.git.refs import BRANCHES
+from fleet.git.repository import checked_out_branch
+from fleet.home import clone_record, landing_json
+from fleet.home.clone_record import CloneRecord, branch_of, ref_word
+from fleet.home.landing_json import LANDERS, Landing
 from fleet.landing.land_target import LanderSetup, land_target
 from fleet.landing.train_store import branches_behind
 from fleet.landing.waiting_work import survey, target_key
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.queue import open_queue
+from fleet.runs.run_directory import latest_run
+from fleet.schemas import Task
+from fleet.schemas.task import WAITS_TO_LAND
 
 #: Seconds between looks at what no file event tells: a supervisor that ended.
 _LOOK_AGAIN = 0.5
 #: How many trains run one after the other in the foreground.
 _MOST_TRAINS = 1000
+#: Seconds to read the branches of a project.
+_READ = 60.0
 
 #: Says a sentence about a task to the person who waits.
 Tell = Callable[[str], None]
@@ -53,7 +64,7 @@ def land(
     tell: Tell,
 ) -> LandEnd:
     """Approve these tasks and land them. `wait` False: what a supervisor does is not waited for."""
-    before = {each: landing_from_before(fleet, each) for each in task_ids}
+    before = {each: _from_before(fleet, each) for each in task_ids}
     for task_id, landing in before.items():  # all of them can be approved, or nothing is written
         branch_to_land_on(fleet, task_id, landing)
     for task_id in task_ids:
@@ -62,7 +73,7 @@ def land(
             tell(f"{task_id}: it was held back, and is let go: {known.why.partition(';')[0]}")
     for task_id, landing in before.items():
         if landing is not None:
-            land_old_branch(fleet, task_id, landing)
+            _reopen_closed(fleet, task_id, landing)
     approve(fleet, task_ids)
     return _landed(fleet, task_ids, wait, tell)
 
@@ -82,6 +93,58 @@ def land_all(fleet: Control, *, wait: bool, tell: Tell) -> LandEnd:
             approved.append(task.id)
     end = _landed(fleet, approved, wait, tell)
     return structs.replace(end, refused=tuple(refused))
+
+
+def _from_before(fleet: Control, task_id: str) -> Landing | None:
+    """The landing that the branch of a closed task would have; nothing is written. None: the task
+    is not such a one. Raises Refused if its branch holds nothing to land.
+    """
+    task, record = fleet.get(task_id), clone_record.read(fleet.home, task_id)
+    known = landing_json.read(fleet.home, task_id)
+    if task.status != "closed" or record is None:
+        return None
+    if known is not None and known.state == "landed":
+        return None
+    refuse_agents(fleet.env, "land work")
+    project = ProjectGit(fleet.home, record.repository, time.monotonic() + _READ)
+    tip = project.unmerged({task_id: f"{BRANCHES}{ref_word(task_id)}"}).get(task_id, "")
+    run = latest_run(fleet.home.task(task_id))
+    if not tip or run is None:
+        raise Refused(
+            f"{task_id} is closed, and {branch_of(task_id)} holds nothing that no branch has",
+            hint="What is not landed: fleet land",
+        )
+    return _landing_of(fleet, task, record, project, tip, run.number)
+
+
+def _reopen_closed(fleet: Control, task_id: str, landing: Landing) -> None:
+    """Have a closed task wait to land. The train verifies the commit anew."""
+    # The record first: a task that waits without one would wait for ever.
+    landing_json.write(fleet.home, task_id, landing)
+    note = f"{WAITS_TO_LAND} on {landing.into}: fleet land"
+    fleet.queue.reopen_task(fleet.get(task_id), by=fleet.by, note=note, blocked=True)
+
+
+def _landing_of(
+    fleet: Control, task: Task, record: CloneRecord, project: ProjectGit, tip: str, run: int
+) -> Landing:
+    rules = land_rules_of(fleet, task.id)
+    repo = repository.find(record.repository)
+    into = rules.into or record.branch or (checked_out_branch(repo) if repo else "")
+    return Landing(
+        state="waiting",
+        repository=record.repository,
+        into=into,
+        run=run,
+        base=record.commit,
+        tree=project.tree_of(tip),
+        commit=tip,
+        title=task.title,
+        reason=task.close_reason or "done",
+        how=rules.how,
+        to=rules.to,
+        at=datetime.now(UTC),
+    )
 
 
 def _landed(fleet: Control, task_ids: Sequence[str], wait: bool, tell: Tell) -> LandEnd:

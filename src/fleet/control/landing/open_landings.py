@@ -4,17 +4,21 @@ In the queue such a task is blocked, so that nothing claims it; people see how f
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
 from fleet.control import Control
 from fleet.errors import FleetError
 from fleet.home import Home, landing_json
-from fleet.home.landing_json import Landing, LandingState
+from fleet.home.landing_json import LANDERS, Landing, LandingState
 from fleet.queue.protocol import Filter
 from fleet.schemas import Receipt, Task
 from fleet.travel.landing_note import read_note
+
+if TYPE_CHECKING:
+    from fleet.control.tasks.in_progress import InProgress
 
 
 class LandingTask(Struct, frozen=True, kw_only=True):
@@ -132,6 +136,38 @@ def why_behind(home: Home, root: str, branch: str) -> str:
     repo = find(root)
     learnt = TrainPlace(home, repo.common_dir, branch).learnt() if repo is not None else None
     return (learnt.behind if learnt is not None else "") or f"look at git -C {root} status"
+
+
+def with_landings(fleet: Control, seen: "Sequence[InProgress]") -> "list[InProgress]":
+    """These tasks, and behind them the tasks that the lander has; a task that was sent back says
+    so while the agent is at work.
+    """
+    landings = open_landings(fleet)
+    found = [_sent_back(fleet, each, landings.get(each.id)) for each in seen]
+    busy = {each.id for each in seen}
+    mine = [each for each, landing in landings.items() if landing.state in LANDERS]
+    return found + [_row(each, landings[each]) for each in mine if each not in busy]
+
+
+def _row(task_id: str, landing: Landing) -> "InProgress":
+    from fleet.control.tasks.in_progress import InProgress
+
+    return InProgress(
+        id=task_id,
+        title=landing.title,
+        doing="landing",
+        reason=landing.words(),
+        cwd=landing.repository,
+        run=landing.run,
+        started_at=landing.at,
+    )
+
+
+def _sent_back(fleet: Control, each: "InProgress", landing: Landing | None) -> "InProgress":
+    if landing is None or landing.state != "back" or each.doing != "running":
+        return each
+    words = landing_words(fleet, each.id, landing)
+    return structs.replace(each, reason=f"{words}; {each.reason}".removesuffix("; "))
 
 
 def behind_words(fleet: Control) -> tuple[str, ...]:

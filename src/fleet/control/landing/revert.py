@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct, structs
 
-from fleet.control import Control
-from fleet.control.landing.only_people import refuse_agents
+from fleet.control import Control, refuse_agents
 from fleet.control.landing.withdraw import complete_train, train_of
 from fleet.errors import FleetError, Refused
 from fleet.git import repository

@@ -5,8 +5,7 @@ import time
 from datetime import UTC, datetime
 
 from fleet.config.projects import is_address
-from fleet.control import Control
-from fleet.control.landing.only_people import refuse_agents
+from fleet.control import Control, refuse_agents
 from fleet.control.task_directory import checked_directory
 from fleet.errors import BadInput
 from fleet.git import repository

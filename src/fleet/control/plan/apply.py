@@ -1,15 +1,13 @@
 """`fleet plan apply`: make tasks of a plan, or change those that an earlier one made."""
 
-import os
 from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
 from msgspec import structs
 
-from fleet.bd.actor import actor, owner
-from fleet.control import Control
-from fleet.control.landing.only_people import refuse_agents
+from fleet.bd.actor import owner
+from fleet.control import Control, refuse_agents
 from fleet.control.plan.load_plan import LoadedPlan
 from fleet.control.queue.other_hosts import write_settings
 from fleet.control.queue.place_code import place_code
@@ -41,14 +39,14 @@ def apply(
     The plan's verify commands are trusted first: a supervisor may claim a task the moment it is
     there.
     """
-    refuse_agents(os.environ, "apply a plan")
+    refuse_agents(fleet.env, "apply a plan")
     before = known_tasks(fleet, plan)
     plan = _with_code(fleet, plan, before)
     trust(fleet.home, [each.settings for each in plan.drafts if each.settings.verify], now)
     with exclusive(fleet.home.path / "plan.lock"):  # on beads there is no transaction to do it
         written = write_plan(
             fleet.queue, plan.drafts, plan.place, done=plan.done, prune=prune,
-            actor=actor(os.environ), owner=owner(os.environ),
+            actor=fleet.by, owner=owner(fleet.env),
         )  # fmt: skip
     _renew_settings(fleet, plan, before, written.changes)
     return written

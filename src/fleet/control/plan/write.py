@@ -1,14 +1,12 @@
 """`fleet plan write`: a task whose agent writes a plan, and what a person says of the plan."""
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import structs
 
-from fleet.bd.actor import actor, owner
-from fleet.control import Control
-from fleet.control.landing.only_people import refuse_agents
+from fleet.bd.actor import owner
+from fleet.control import Control, refuse_agents
 from fleet.control.plan.apply import WrittenPlan, apply, known_tasks
 from fleet.control.plan.load_plan import LoadedPlan, loaded, project_of
 from fleet.control.queue.other_hosts import bring_if_possible
@@ -63,8 +61,8 @@ def write_goal(
         title=f"Plan: {first.strip()}"[:_LONGEST_TITLE],
         description=text,
         labels=("plan",),
-        created_by=actor(os.environ),
-        owner=owner(os.environ),
+        created_by=fleet.by,
+        owner=owner(fleet.env),
         metadata=settings_metadata(settings),
     )
     task = fleet.queue.add(draft)
@@ -102,7 +100,7 @@ def approve(fleet: Control, task: Task, plan: LoadedPlan) -> WrittenPlan:
     _check_waits(fleet, task, "approve a plan")
     written = apply(fleet, plan, datetime.now(UTC))
     reason = f"approved: {len(plan.plan.tasks)} tasks below {written.ids[EPIC]}"
-    fleet.queue.close_task(task, by=actor(os.environ), reason=reason)
+    fleet.queue.close_task(task, by=fleet.by, reason=reason)
     return written
 
 
@@ -124,17 +122,17 @@ def revise(fleet: Control, task: Task, text: str) -> Task:
     words = f"Change the plan in {PLAN_FILE}, and close the task again:\n\n{text.strip()}"
     tell(fleet, task, words, now=False, review=True)
     first = text.strip().splitlines()[0][:500]
-    return fleet.queue.reopen_task(task, by=actor(os.environ), note=f"TO BE REVISED: {first}")
+    return fleet.queue.reopen_task(task, by=fleet.by, note=f"TO BE REVISED: {first}")
 
 
 def cancel(fleet: Control, task: Task) -> Task:
     """Close the task of a plan that is not wanted; nothing is made of the plan."""
     _check_waits(fleet, task, "cancel a plan")
-    return fleet.queue.close_task(task, by=actor(os.environ), reason="the plan was cancelled")
+    return fleet.queue.close_task(task, by=fleet.by, reason="the plan was cancelled")
 
 
 def _check_waits(fleet: Control, task: Task, what: str) -> None:
-    refuse_agents(os.environ, what)
+    refuse_agents(fleet.env, what)
     if not writes_plan(fleet, task):
         raise Refused(f"{task.id} is not to write a plan", hint="See: fleet questions")
     check_reopenable(fleet, task)

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fleet.control import Control
-from fleet.control.landing.only_people import refuse_agents
+from fleet.control import Control, refuse_agents
 from fleet.control.landing.withdraw import withdraw
 from fleet.control.review.diff_lines import Remark, files_of, remark_on, review_text
 from fleet.control.tasks.in_progress import is_of_lease
