@@ -1,5 +1,6 @@
 """Serving the drop boxes: nothing waits for another run, nothing is done twice, nothing is lost."""
 
+import select
 import selectors
 import time
 from types import SimpleNamespace
@@ -131,6 +132,17 @@ def test_one_runs_flood_keeps_no_other_run_waiting(desk):
     desk.answer(quiet, "x")
     assert list(noisy.spool.glob("*.request"))
     desk.until(lambda: not list(noisy.spool.glob("*.request")))
+
+
+def test_a_request_that_is_written_while_its_empty_file_is_read_is_answered(desk):
+    """No event tells of the file again, so the box has to be looked at once more."""
+    run = desk.run("one")
+    (run.spool / "x.request").touch()
+    desk.server.look()
+    assert select.select([desk.server._readers], [], [], PATIENCE)[0]  # read, and not yet told
+    desk.leave(run, "x", "close", "fleet-one", "-r", "mine")
+    desk.server.look()
+    assert b"Closed fleet-one" in desk.answer(run, "x")
 
 
 def test_a_message_goes_through_the_box_once(desk):

@@ -59,8 +59,10 @@ class ServedBox(Struct, eq=False):
     #: The agent's last claim, as this supervisor recorded it or found it recorded.
     said: AgentClaim
     run: ActiveRun
-    #: Requests under way, and requests that cannot be read or answered and are left.
+    #: Requests under way, those of them that the box was looked at for once more meanwhile, and
+    #: requests that cannot be read or answered and are left.
     under_way: set[str] = field(default_factory=set[str])
+    met_again: set[str] = field(default_factory=set[str])
     spoilt: set[str] = field(default_factory=set[str])
     #: What the agent left in the box when it ended; None: it has not ended.
     left: list[str] | None = None
@@ -197,7 +199,10 @@ class SpoolServer:
             return
         served.reckon(time.monotonic())
         for nonce in served.box.requests():
-            if nonce in served.under_way or nonce in served.spoilt:
+            if nonce in served.under_way:
+                served.met_again.add(nonce)
+                continue
+            if nonce in served.spoilt:
                 continue
             if len(served.under_way) >= _AT_ONCE or served.allowance < 1:
                 self._due.add(run)
@@ -215,7 +220,7 @@ class SpoolServer:
         if seen.ruled is not None and seen.ruled.refused:
             self._log_refusal(served, seen.ruled)
         if seen.gone:
-            served.under_way.discard(nonce)
+            self._ended(served, nonce)
         elif seen.ruled is None or seen.served is not None:
             self._done(served, nonce, seen.served)
         else:
@@ -223,14 +228,22 @@ class SpoolServer:
             self._trackers.submit(carry_out, partial(self._done, served, nonce))
 
     def _done(self, served: ServedBox, nonce: str, result: Served | None) -> None:
-        served.under_way.discard(nonce)
+        self._ended(served, nonce)
         if result is None:
             served.spoilt.add(nonce)
         elif result.said is not None:
             served.said = result.said
         if result is not None and result.event:
             self._note(served.run, result.event, result.facts)
-        self._due.add(served.asker.run)
+
+    def _ended(self, served: ServedBox, nonce: str) -> None:
+        """Nothing is under way for a request any more. What came under the same name meanwhile was
+        left then, and no event tells of it again.
+        """
+        served.under_way.discard(nonce)
+        if nonce in served.met_again:
+            served.met_again.discard(nonce)
+            self._due.add(served.asker.run)
 
     def _note(self, run: ActiveRun, kind: str, facts: Mapping[str, object]) -> None:
         """Write down what an agent asked of people or reported as progress."""
