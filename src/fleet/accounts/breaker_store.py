@@ -61,7 +61,8 @@ class Breaker:
 
     def probed(self, blamed: Blamed, task_id: str) -> bool:
         """Whether this task tries the coder for all others."""
-        circuits = [self._circuits.state(name) for name in blamed.names]
+        states = self._circuits.states
+        circuits = [states.get(name, CLOSED) for name in blamed.names]
         return any(circuit.fault and circuit.probe == task_id for circuit in circuits)
 
     def give_up_probe(self, task_id: str, now: datetime) -> None:

@@ -5,7 +5,7 @@ import os
 import stat
 from pathlib import Path
 
-from fleet.files.put_aside import open_or_put_aside
+from fleet.files.put_aside import open_sized_or_put_aside
 
 
 def append(
@@ -20,9 +20,8 @@ def append(
     What stands in the file's place and is no file is put aside. Raises OSError; of data that a
     full disk took only in part, nothing stays in the file.
     """
-    fd = open_or_put_aside(path, os.O_WRONLY | os.O_APPEND)
+    fd, size = open_sized_or_put_aside(path, os.O_WRONLY | os.O_APPEND)
     try:
-        size = os.fstat(fd).st_size
         if limit is not None and size >= limit:
             return False
         taken = os.write(fd, data)

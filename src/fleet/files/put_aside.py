@@ -10,7 +10,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from fleet.files.safe_read import SAFELY, is_regular
+from fleet.files.safe_read import SAFELY
 
 #: In the new name, in front of a random part.
 ASIDE = ".aside-"
@@ -20,6 +20,11 @@ _NO_FILE = (errno.ELOOP, errno.EISDIR, errno.ENXIO)
 
 def open_or_put_aside(path: Path | str, flags: int) -> int:
     """A descriptor of a plain file, made if there is none; what is no plain file is put aside."""
+    return open_sized_or_put_aside(path, flags)[0]
+
+
+def open_sized_or_put_aside(path: Path | str, flags: int) -> tuple[int, int]:
+    """The same, with the size of the file."""
     for _ in range(3):  # another process may put the same thing aside at this moment
         try:
             fd = os.open(path, flags | os.O_CREAT | SAFELY, 0o600)
@@ -27,8 +32,9 @@ def open_or_put_aside(path: Path | str, flags: int) -> int:
             if error.errno not in _NO_FILE:
                 raise
         else:
-            if is_regular(fd):
-                return fd
+            about = os.fstat(fd)
+            if stat.S_ISREG(about.st_mode):
+                return fd, about.st_size
             os.close(fd)
         put_aside(path)
     raise OSError(errno.EINVAL, "is put back each time that it is moved away", str(path))

@@ -18,16 +18,23 @@ def is_regular(fd: int) -> bool:
 
 def open_regular(path: Path | str) -> int | None:
     """A descriptor to read a regular file; None if there is no file. Raises InvalidTask."""
+    found = open_sized(path)
+    return None if found is None else found[0]
+
+
+def open_sized(path: Path | str) -> tuple[int, int] | None:
+    """The same, with the size of the file."""
     try:
         fd = os.open(path, os.O_RDONLY | SAFELY)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise InvalidTask(f"{path} cannot be read: {error.strerror}", hint=_WAY_OUT) from error
-    if not is_regular(fd):
+    about = os.fstat(fd)
+    if not stat.S_ISREG(about.st_mode):
         os.close(fd)
         raise InvalidTask(f"{path} is not a plain file", hint=_WAY_OUT)
-    return fd
+    return fd, about.st_size
 
 
 def read_bounded(path: Path | str, limit: int) -> bytes | None:
@@ -35,11 +42,11 @@ def read_bounded(path: Path | str, limit: int) -> bytes | None:
 
     Raises InvalidTask for a larger file, a link, a pipe or a file that cannot be read.
     """
-    fd = open_regular(path)
-    if fd is None:
+    found = open_sized(path)
+    if found is None:
         return None
+    fd, size = found
     try:
-        size = os.fstat(fd).st_size
         data = b""
         # Neither a file object nor a buffer of `limit` bytes: this is called for every record.
         while size <= limit and len(data) <= limit:
@@ -82,13 +89,13 @@ def stamp_of(path: Path | str) -> tuple[int, int, int]:
 def tail(path: Path, most: int) -> str:
     """The last `most` bytes of a regular file as text; empty if the file cannot be read."""
     try:
-        fd = open_regular(path)
+        found = open_sized(path)
     except InvalidTask:
         return ""
-    if fd is None:
+    if found is None:
         return ""
+    fd, size = found
     try:
-        size = os.fstat(fd).st_size
         return os.pread(fd, most, max(0, size - most)).decode(errors="replace")
     except OSError:
         return ""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fleet.files.safe_read import open_regular
+from fleet.files.safe_read import open_sized
 
 MAX_LINE = 1 << 20
 #: Bytes that one `read` takes at most, so that one flooding agent does not starve the others, and
@@ -113,11 +113,11 @@ class Follower:
 
     def _next_chunk(self) -> bytes:
         self.more = False
-        fd = open_regular(self.path)
-        if fd is None:
+        found = open_sized(self.path)
+        if found is None:
             return b""
+        fd, size = found
         try:
-            size = os.fstat(fd).st_size
             if size < self.place:
                 self._start_over()
             self.more = size - self.place > _HELPING

@@ -20,7 +20,7 @@ from fleet.processes.keeper_client import Ended
 from fleet.queue.protocol import LeaseLost
 from fleet.runs import stop_reason
 from fleet.runs.outcome_history import Ending, believed_ending
-from fleet.runs.run_directory import Run, began_at
+from fleet.runs.run_directory import Run
 from fleet.schemas import (
     Closed,
     Failed,
@@ -209,7 +209,7 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
         fence=assignment.lease.fence, jitter=jitter, elsewhere=elsewhere,
         attempts=assignment.lease.task.attempts if state.heartbeat.is_shared else None,
     )  # fmt: skip
-    tell_spending(state, *state.meter.ledger.record(end.receipt, began_at(run.run) or now))
+    tell_spending(state, *state.meter.ledger.record(end.receipt, end.receipt.started_at or now))
     state.meter.announce_near()
     ending = _blame(state, run, end.ending, now, missing=ended.program_missing)
     end = structs.replace(end, ending=ending)
