@@ -15,7 +15,7 @@ from textual.containers import Horizontal, Vertical
 from fleet.control import Control
 from fleet.control.view.now import Now, TaskRow
 from fleet.home.looked_at import note_look
-from fleet.tui.home_threads import HomeThread, Job, NowThread, ScreenPost, Unread
+from fleet.tui.home_threads import HomeThread, NowThread, ScreenPost, Unread
 from fleet.tui.key_table import KEYS, TopKey, keys_here
 from fleet.tui.line_view import LineView
 from fleet.tui.look_keys import LookKeys
@@ -23,10 +23,34 @@ from fleet.tui.panes.other_views import OtherViews
 from fleet.tui.panes.task_detail import TaskDetail
 from fleet.tui.person_acts import PersonActs
 from fleet.tui.screen_drawing import ScreenDrawing
-from fleet.tui.screen_panes import ScreenPanes
-from fleet.tui.screen_style import STYLE
 from fleet.tui.spans import said
 from fleet.tui.status_lines import tab_at, view_at
+
+#: Sixteen colours of the terminal's own.
+_STYLE = """
+Screen { background: ansi_default; }
+#top, #place, #said, #keys, #tabs, #form-keys { height: 1; }
+#panes { height: 1fr; }
+#list { width: 1fr; }
+#right { width: 1fr; border-left: solid ansi_bright_black; padding-left: 1; }
+.single #right { border-left: none; padding-left: 0; }
+.below #panes { layout: vertical; }
+.below #right { border-left: none; padding-left: 0; border-top: solid ansi_bright_black; }
+.below #list, .below #right { width: 100%; }
+#detail { height: 1fr; }
+.hidden { display: none; }
+ModalScreen { align: center middle; background: ansi_default 0%; }
+.form { width: 90%; max-width: 100; height: auto; max-height: 96%; padding: 0 1;
+        border: round ansi_magenta; background: ansi_default; }
+.form.whole { height: 90%; }
+.form TextArea { height: 8; border: solid ansi_bright_black; background: ansi_default; }
+.form #description { height: 6; }
+.form Input { background: ansi_default; border-bottom: solid ansi_bright_black; height: 2; }
+.form .head { text-style: bold; }
+.form .dim { text-style: dim; }
+.line { dock: bottom; height: 1; background: ansi_default; }
+.line Input { background: ansi_default; }
+"""
 
 _PARTS = ("top", "place", "list", "tabs", "detail", "said", "keys")
 #: Seconds between two notes that a person looks at the screen.
@@ -55,7 +79,7 @@ class TopApp(App[None]):
     """`fleet top`."""
 
     BINDINGS: ClassVar[list[BindingType]] = _bindings()
-    CSS = STYLE
+    CSS = _STYLE
     ENABLE_COMMAND_PALETTE = False
     ESCAPE_TO_MINIMIZE = False
 
@@ -78,7 +102,6 @@ class TopApp(App[None]):
         self.wanted = ""
         self.marked: set[str] = set()
         self.is_open = False
-        self.panes = ScreenPanes(self)
         self.drawing = ScreenDrawing(self)
         self.looks = LookKeys(self)
 
@@ -106,13 +129,13 @@ class TopApp(App[None]):
         self._looks = NowThread(self._opened, post, self.take_now)
         self.set_interval(1.0, self.drawing.tick)
         self.set_interval(_LOOKS, self._note_look)
-        self.panes.lay_out()
+        self.drawing.lay_out()
 
     def action_press(self, name: str) -> None:
         """Do what a key does; of several actions, the one whose conditions are met now."""
         keys = _named()[name]
         if len(keys) > 1:
-            here = keys_here(self.panes.here(), read_only=self.read_only)
+            here = keys_here(self.drawing.here(), read_only=self.read_only)
             keys = [key for key in here if name in key.names.split(",")]
         if keys:
             keys[0].do(self)
@@ -125,7 +148,7 @@ class TopApp(App[None]):
         self, slot: str, question: Callable[[Control], Any], tell: Callable[[Any], None]
     ) -> None:
         """Ask the home on another thread."""
-        self._reads.submit(slot, Job(question, tell))
+        self._reads.submit(slot, question, tell)
 
     def look(self) -> None:
         """Read *now* anew at once."""
@@ -159,7 +182,7 @@ class TopApp(App[None]):
                 self._ring(new)
         self.others.home_changed(self.view)
         self.drawing.draw()
-        if self.panes.detail_in_sight():
+        if self.drawing.detail_in_sight():
             self.detail.choose(self.row())
 
     def _ring(self, new: Sequence[TaskRow]) -> None:
@@ -185,12 +208,12 @@ class TopApp(App[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         del event  # the app has its new size only afterwards
-        self.call_after_refresh(self.panes.lay_out)
+        self.call_after_refresh(self.drawing.lay_out)
 
     def on_line_view_cursor_moved(self, event: LineView.CursorMoved) -> None:
         if event.view.id == "list":
             self.drawing.draw_place()
-            if self.panes.detail_in_sight():
+            if self.drawing.detail_in_sight():
                 self.lines("detail").following = False
                 self.set_timer(_LINGER, lambda: self.looks.linger(event.key))
 

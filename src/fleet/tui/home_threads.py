@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from pathlib import Path
 from threading import Condition, Event, Thread
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -45,11 +45,8 @@ def unread(error: Exception) -> Unread:
             return Unread(words, "This is a mistake in fleet; the queue and the agents go on.")
 
 
-class Job(Struct, Generic[T], frozen=True):
-    """A question to the home, and who gets the answer."""
-
-    ask: Callable[[Control], T]
-    tell: Callable[[T | Unread], None]
+#: A question to the home, and what takes the answer.
+HomeJob = tuple[Callable[[Control], Any], Callable[[Any], None]]
 
 
 class ScreenPost:
@@ -71,21 +68,25 @@ class ScreenPost:
 
 
 class HomeThread:
-    """One thread with an open home. Of the jobs in one slot only the latest is done."""
+    """One thread with an open home. Of the questions in one slot only the latest
+    is answered.
+    """
 
     def __init__(self, opened: Callable[[], Control], post: ScreenPost) -> None:
         self._kept = KeptHome(opened)
         self._post = post
-        self._waiting: dict[str, Job[object]] = {}
+        self._waiting: dict[str, HomeJob] = {}
         self._woken = Condition()
-        #: Since when the job in hand is at work; None: the thread is idle.
+        #: Since when the question in hand is at work; None: the thread is idle.
         self.busy_since: float | None = None
         Thread(target=self._work, name="fleet-top", daemon=True).start()
 
-    def submit(self, slot: str, job: "Job[T]") -> None:
-        """Have a job done; one that still waits in this slot is forgotten."""
+    def submit(
+        self, slot: str, ask: Callable[[Control], T], tell: Callable[[T | Unread], None]
+    ) -> None:
+        """Have a question answered; one that still waits in this slot is forgotten."""
         with self._woken:
-            self._waiting[slot] = job  # pyright: ignore[reportArgumentType]
+            self._waiting[slot] = ask, tell
             self._woken.notify()
 
     def _work(self) -> None:
@@ -93,15 +94,14 @@ class HomeThread:
             with self._woken:
                 while not self._waiting:
                     self._woken.wait()
-                slot = next(iter(self._waiting))
-                job = self._waiting.pop(slot)
+                ask, tell = self._waiting.pop(next(iter(self._waiting)))
             self.busy_since = time.monotonic()
             try:
-                answer = job.ask(self._kept.fleet())
+                answer = ask(self._kept.fleet())
             except Exception as error:  # noqa: BLE001 - told on the screen; the thread lives on
                 answer = unread(error)
             self.busy_since = None
-            if not self._post.tell(job.tell, answer):
+            if not self._post.tell(tell, answer):
                 return
 
 

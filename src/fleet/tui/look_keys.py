@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from fleet.tui.forms import FilterLine, LinesPage
 from fleet.tui.key_table import help_lines
 from fleet.tui.line_view import LineView
 from fleet.tui.spans import said
@@ -25,11 +26,11 @@ class LookKeys:
 
     def open_detail(self) -> None:
         app = self._app
-        if not app.panes.right_in_use():
+        if not app.drawing.right_in_use():
             return
         app.is_open = True
         app.detail.choose(app.row())
-        app.panes.lay_out()
+        app.drawing.lay_out()
         app.call_after_refresh(app.lines("detail").focus)
 
     def view(self, name: str) -> None:
@@ -39,7 +40,7 @@ class LookKeys:
         app.lines("list").following = name == "log"
         app.others.home_changed(name)
         app.lines("list").focus()
-        app.panes.lay_out()
+        app.drawing.lay_out()
 
     def open(self) -> None:
         self._pane().open_cursor()
@@ -49,7 +50,7 @@ class LookKeys:
         if app.is_open:
             app.is_open = False
             app.lines("list").focus()
-            app.panes.lay_out()
+            app.drawing.lay_out()
         elif app.wanted or app.marked:
             app.wanted = ""
             app.marked.clear()
@@ -59,7 +60,7 @@ class LookKeys:
 
     def pane(self) -> None:
         app = self._app
-        if not (app.panes.two_panes() and app.panes.right_in_use()):
+        if not (app.drawing.two_panes() and app.drawing.right_in_use()):
             return
         if app.lines("list").has_focus:
             self.open_detail()
@@ -103,7 +104,7 @@ class LookKeys:
 
     def turn(self, step: int) -> None:
         app = self._app
-        if app.panes.has_tabs() and app.panes.detail_in_sight():
+        if app.drawing.has_tabs() and app.drawing.detail_in_sight():
             at = TABS.index(app.detail.tab) + step
             self.tab(TABS[at % len(TABS)])
 
@@ -134,8 +135,6 @@ class LookKeys:
             app.drawing.draw()
 
     def filter(self) -> None:
-        from fleet.tui.forms.filter_line import FilterLine
-
         app = self._app
         if app.view != "now":
             self.view("now")
@@ -147,14 +146,12 @@ class LookKeys:
 
     def search(self) -> None:
         """Search in the whole transcript; n and N go from hit to hit."""
-        from fleet.tui.forms.filter_line import FilterLine
-
         app = self._app
 
         def take(wanted: str | None) -> None:
             app.detail.search(wanted or "", self._stand_on_hit)
 
-        app.push_screen(FilterLine(app.detail.transcript.wanted, lambda _: None), take)
+        app.push_screen(FilterLine(app.detail.transcript.search.wanted, lambda _: None), take)
 
     def hit(self, step: int) -> None:
         self._app.detail.go_to_hit(step, self._stand_on_hit)
@@ -174,8 +171,6 @@ class LookKeys:
         app.drawing.draw_detail()
 
     def help(self) -> None:
-        from fleet.tui.forms.lines_page import LinesPage
-
         self._app.push_screen(
             LinesPage("Keys of fleet top", help_lines(read_only=self._app.read_only))
         )

@@ -13,11 +13,8 @@ from fleet.control import Control
 from fleet.control.acts.act_table import ActEnd, carry_out, command_line
 from fleet.control.acts.wishes import CommentOnLine
 from fleet.schemas.shown_text import counted
-from fleet.tui.forms.new_task import NewTaskForm
-from fleet.tui.forms.palette import Palette, PaletteEntry
-from fleet.tui.forms.text_form import TextForm
-from fleet.tui.forms.word_form import WORD, WordForm
-from fleet.tui.home_threads import HomeThread, Job, Unread
+from fleet.tui.forms import WORD, NewTaskForm, Palette, PaletteEntry, TextForm, WordForm
+from fleet.tui.home_threads import HomeThread, Unread
 from fleet.tui.key_table import keys_here
 from fleet.tui.spans import SpanLine, paragraph, said
 from fleet.tui.views.log_lines import DoneAct
@@ -56,7 +53,7 @@ class PersonActs:
         def do(fleet: Control) -> ActEnd:
             return carry_out(fleet, verb, dict(given), surface="top")
 
-        self._acts.submit(f"act {self._number}", Job(do, tell))
+        self._acts.submit(f"act {self._number}", do, tell)
 
     def each(self, verb: str) -> None:
         """Do something with every chosen task."""
@@ -215,7 +212,7 @@ class PersonActs:
             "send back": f'fleet review {task} --reject "…"',
             "way on": row.way_on.line if row is not None and row.way_on else "",
         }  # fmt: skip
-        here = keys_here(self._app.panes.here(), read_only=self._app.read_only)
+        here = keys_here(self._app.drawing.here(), read_only=self._app.read_only)
         return [
             PaletteEntry(key.words, lines.get(key.words, ""), key.do) for key in here if key.words
         ]

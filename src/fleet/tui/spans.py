@@ -1,10 +1,14 @@
-"""Lines of the screen as values: stretches of text, each with a style. Pure.
+"""Lines of the screen as values: stretches of text, each with a style; and listings: lines, each
+with what it stands for. Pure.
 
 All text of tasks and agents passes `said`, so that no terminal ever obeys it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import overload
+
+from msgspec import Struct
 
 from fleet.schemas.shown_text import cells, cut, one_line, wrapped
 
@@ -90,11 +94,46 @@ def fact(
     return [head, *(((" " * column_width, ""), (row, style)) for row in rows[1:])]
 
 
-def joined(parts: Sequence[SpanLine], between: str = "  ") -> SpanLine:
-    """One line out of several, with a text between them."""
-    found: list[Span] = []
-    for number, part in enumerate(part for part in parts if part):
-        if number:
-            found.append((between, ""))
-        found.extend(part)
-    return tuple(found)
+class LazyLines(Sequence[SpanLine]):
+    """Lines that are made when they are first looked at: of a long list only what is in sight."""
+
+    def __init__(self, makers: Sequence[SpanLine | Callable[[], SpanLine]]) -> None:
+        self._makers = makers
+        self._made: dict[int, SpanLine] = {}
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    @overload
+    def __getitem__(self, index: int) -> SpanLine: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[SpanLine]: ...
+    def __getitem__(self, index: int | slice) -> SpanLine | Sequence[SpanLine]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
+        if index not in self._made:
+            maker = self._makers[index]
+            self._made[index] = maker() if callable(maker) else maker
+        return self._made[index]
+
+
+class Listing(Struct, frozen=True):
+    """Lines, and the key of each; a line with an empty key cannot be chosen."""
+
+    lines: Sequence[SpanLine] = ()
+    keys: Sequence[str] = ()
+
+
+class ListingDraft:
+    """A listing in the making."""
+
+    def __init__(self) -> None:
+        self._lines: list[SpanLine | Callable[[], SpanLine]] = []
+        self._keys: list[str] = []
+
+    def add(self, line: SpanLine | Callable[[], SpanLine] = EMPTY, key: str = "") -> None:
+        self._lines.append(line)
+        self._keys.append(key)
+
+    def done(self) -> Listing:
+        return Listing(LazyLines(self._lines), self._keys)

@@ -240,7 +240,7 @@ async def test_a_transcript_is_searched_by_keys(fleet):
         await pilot.press("n")
         await until(pilot, lambda: "hit 1 of 11" in app.lines("said").text())
         await until(pilot, lambda: "step 42\n" in app.lines("detail").text() + "\n")
-        assert app.lines("detail").cursor_key == f"{app.detail.transcript.hits[0]}.0/0"
+        assert app.lines("detail").cursor_key == f"{app.detail.transcript.search.hits[0]}.0/0"
         assert "next hit" in screen_of(app)
         await pilot.press("escape", "slash", *"nothing")
         await until(pilot, lambda: app.wanted == "nothing")

@@ -59,10 +59,10 @@ def test_a_search_goes_through_the_whole_transcript_from_hit_to_hit(fleet, task)
     pane = TranscriptPane(task)
     pane.take(pane.newer()(fleet))
     pane.begin_search("STEP 7")
-    while pane.take_hits(pane.more_hits()(fleet)):
+    while pane.search.take(pane.search.ask()(fleet)):
         pass
     wanted = [n for n in range(LINES) if str(n).startswith("7")]
-    assert len(pane.hits) == len(wanted)
+    assert len(pane.search.hits) == len(wanted)
     seen = []
     for step in (0, 1, -1, -1):  # nothing behind where the person was: the last one first
         key, question = pane.next_hit(step)
@@ -71,12 +71,12 @@ def test_a_search_goes_through_the_whole_transcript_from_hit_to_hit(fleet, task)
         (entry,) = [each for each in pane.entries if f"{each.at}.0/0" == key]
         seen.append(int(entry.line.removeprefix("step ")))
     assert seen == [wanted[-1], wanted[0], wanted[-1], wanted[-2]]
-    assert pane.hit_words() == f"hit {len(wanted) - 1} of {len(wanted)}: n next, N previous"
+    assert pane.search.words() == f"hit {len(wanted) - 1} of {len(wanted)}: n next, N previous"
     spans = [span for line in pane.listing(80).lines for span in line]
     assert {text for text, style in spans if "reverse" in style} == {"step 7"}
     pane.begin_search("nowhere")
-    assert pane.take_hits(pane.more_hits()(fleet)) is False
-    assert pane.hit_words() == "not found in the whole transcript"
+    assert pane.search.take(pane.search.ask()(fleet)) is False
+    assert pane.search.words() == "not found in the whole transcript"
 
 
 def test_the_first_line_of_a_long_transcript_is_one_key_away(fleet, task):

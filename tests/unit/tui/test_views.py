@@ -21,9 +21,8 @@ from fleet.tui.panes.task_detail import TaskDetail
 from fleet.tui.spans import plain, standing_out
 from fleet.tui.status_lines import exit_lines, tab_at, top_line, trouble_of, view_at
 from fleet.tui.views.log_lines import DoneAct, log_page
-from fleet.tui.views.now_list import now_listing
+from fleet.tui.views.now_list import now_listing, question_listing, question_page
 from fleet.tui.views.patch_lines import patch_listing
-from fleet.tui.views.question_list import question_listing, question_page
 from fleet.tui.views.task_pages import plan_page, receipt_page, runs_page
 from fleet.tui.views.timeline_lanes import lane_page, timeline_listing
 from fleet.tui.views.transcript_lines import transcript_listing

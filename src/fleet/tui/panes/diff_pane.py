@@ -7,7 +7,7 @@ from fleet.control import Control
 from fleet.control.view.task.diff_view import Diff, DiffPart, FileOfDiff
 from fleet.control.view.task.read_diff import read_diff, read_diff_file
 from fleet.tui.home_threads import Unread
-from fleet.tui.listing import Listing
+from fleet.tui.spans import Listing
 from fleet.tui.views.patch_lines import SPLIT_FROM, patch_listing, place_of
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from fleet.control.view.read_timeline import read_timeline
 from fleet.control.view.timeline import Timeline
 from fleet.control.view.usage_view import UsageView, read_usage
 from fleet.tui.home_threads import Unread
-from fleet.tui.listing import Listing
 from fleet.tui.panes.task_detail import Asking
-from fleet.tui.spans import paragraph
+from fleet.tui.spans import Listing, paragraph
 from fleet.tui.views.log_lines import DoneAct, log_page
 from fleet.tui.views.timeline_lanes import lane_page, timeline_listing
 from fleet.tui.views.usage_page import usage_page

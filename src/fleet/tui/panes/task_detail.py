@@ -11,10 +11,9 @@ from fleet.control.view.now import TaskRow
 from fleet.control.view.task.read_whole_task import read_whole_task
 from fleet.control.view.task.whole_task import WholeTask
 from fleet.tui.home_threads import Unread
-from fleet.tui.listing import Listing
 from fleet.tui.panes.diff_pane import DiffPane
 from fleet.tui.panes.transcript_pane import TranscriptPane
-from fleet.tui.spans import paragraph
+from fleet.tui.spans import Listing, paragraph
 from fleet.tui.status_lines import TABS
 from fleet.tui.views.task_pages import plan_page, receipt_page, runs_page
 
@@ -83,35 +82,35 @@ class TaskDetail:
         """Search the whole transcript, and go to the hit that is next."""
         pane = self.transcript
         pane.begin_search(wanted)
-        if pane.wanted:
-            self._ask("search", pane.more_hits(), lambda found: self._found(found, stand))
+        if pane.search.wanted:
+            self._ask("search", pane.search.ask(), lambda found: self._found(found, stand))
         self._changed()
 
     def _found(self, found: Any, stand: Callable[[str, str], None]) -> None:
-        pane = self.transcript
         if not isinstance(found, Unread) and found.task_id != self.task_id:
             return
-        if pane.take_hits(found):  # a stretch of the file is searched at a time
-            self._ask("search", pane.more_hits(), lambda more: self._found(more, stand))
-        elif pane.hits:
+        search = self.transcript.search
+        if search.take(found):  # a stretch of the file is searched at a time
+            self._ask("search", search.ask(), lambda more: self._found(more, stand))
+        elif search.hits:
             self.go_to_hit(0, stand)
         else:
-            stand("", pane.hit_words())
+            stand("", search.words())
 
     def go_to_hit(self, step: int, stand: Callable[[str, str], None]) -> None:
         """Go `step` hits on; what stands there is read if not in memory."""
         pane = self.transcript
-        if not pane.hits:
+        if not pane.search.hits:
             return
         key, question = pane.next_hit(step)
         if question is None:
-            stand(key, pane.hit_words())
+            stand(key, pane.search.words())
             return
 
         def take(answer: Any) -> None:
             self._heard(answer)
             if self.transcript is pane:
-                stand(key, pane.hit_words())
+                stand(key, pane.search.words())
 
         self._ask("transcript", question, take)
 

@@ -1,19 +1,74 @@
-"""A stretch of a task's transcript that grows both ways: only what was scrolled to is read."""
+"""A stretch of a task's transcript that grows both ways: only what was scrolled to is read; and a
+search in the whole.
+"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from fleet.control import Control
 from fleet.control.view.task.event_entries import joined
-from fleet.control.view.task.read_transcript import read_transcript
+from fleet.control.view.task.read_transcript import read_transcript, search_transcript
 from fleet.control.view.task.transcript import Transcript, TranscriptEntry, TranscriptHits
 from fleet.schemas.units import shown_size
 from fleet.tui.home_threads import Unread
-from fleet.tui.listing import Listing
-from fleet.tui.panes.transcript_search import TranscriptSearch
+from fleet.tui.spans import Listing
 from fleet.tui.views.transcript_lines import entry_of, transcript_listing
 
 #: How many entries one read brings, and how many are kept in all.
 _STEP, _KEPT = 200, 2000
+#: More hits than this are not gone through one by one.
+_MOST_HITS = 2000
+
+
+class TranscriptSearch:
+    """One search. Hits are places in the file, in bytes, in their order."""
+
+    def __init__(self, task_id: str, wanted: str = "", begin: int = 0) -> None:
+        self._task_id = task_id
+        self.wanted = wanted.strip()
+        self.hits: list[int] = []
+        self._begin = begin
+        #: The hit that the person is at; None: at none yet.
+        self._at: int | None = None
+        self._next: int = 0
+        self._problem = ""
+        self._more = False
+
+    def ask(self) -> Callable[[Control], TranscriptHits]:
+        """The question for the next stretch."""
+        at = self._next
+        return lambda fleet: search_transcript(fleet, self._task_id, self.wanted, at=at)
+
+    def take(self, found: TranscriptHits | Unread) -> bool:
+        """Take in what was found; returns whether there is more to search."""
+        if isinstance(found, Unread):
+            self._problem = found.message
+            return False
+        if found.wanted != self.wanted:
+            return False
+        self.hits += [hit.at for hit in found.hits]
+        self._next = found.next_at or 0
+        self._more = found.next_at is not None and len(self.hits) >= _MOST_HITS
+        return found.next_at is not None and not self._more
+
+    def go(self, step: int) -> int:
+        """The hit that is `step` hits on, round and round; the first time the first hit from where
+        the person was, else the last one.
+        """
+        if self._at is None:
+            ahead = (n for n, at in enumerate(self.hits) if at >= self._begin)
+            self._at = next(ahead, len(self.hits) - 1)
+        else:
+            self._at = (self._at + step) % len(self.hits)
+        return self.hits[self._at]
+
+    def words(self) -> str:
+        """How the search stands, for the person."""
+        if self._problem:
+            return self._problem
+        if not self.hits:
+            return "not found in the whole transcript"
+        more = "+" if self._more else ""
+        return f"hit {(self._at or 0) + 1} of {len(self.hits)}{more}: n next, N previous"
 
 
 class TranscriptPane:
@@ -30,7 +85,8 @@ class TranscriptPane:
         self._problem = ""
         self._turned: set[str] = set()
         self._all_open = False
-        self._search = TranscriptSearch(task_id)
+        #: What the person searches for here.
+        self.search = TranscriptSearch(task_id)
 
     @property
     def has_earlier(self) -> bool:
@@ -86,35 +142,15 @@ class TranscriptPane:
         self._forget(before=before)
         return before
 
-    @property
-    def wanted(self) -> str:
-        """What is searched for; empty: nothing."""
-        return self._search.wanted
-
-    @property
-    def hits(self) -> Sequence[int]:
-        """Where the text that is searched for stands, in bytes."""
-        return self._search.hits
-
     def begin_search(self, wanted: str) -> None:
         """Search for something else; from the first entry in memory on."""
-        self._search = TranscriptSearch(self.task_id, wanted, self._start)
-
-    def more_hits(self) -> Callable[[Control], TranscriptHits]:
-        return self._search.ask()
-
-    def take_hits(self, found: TranscriptHits | Unread) -> bool:
-        """Take in what was found; returns whether there is more to search."""
-        return self._search.take(found)
-
-    def hit_words(self) -> str:
-        return self._search.words()
+        self.search = TranscriptSearch(self.task_id, wanted, self._start)
 
     def next_hit(self, step: int) -> tuple[str, Callable[[Control], Transcript] | None]:
         """The first line of the hit that is `step` hits on, and what has to be read to show that
         line.
         """
-        at = self._search.go(step)
+        at = self.search.go(step)
         key = f"{at}.0/0"
         if any(entry.at == at for entry in self.entries):
             return key, None
@@ -145,7 +181,7 @@ class TranscriptPane:
         return transcript_listing(
             self.entries, width,
             turned=self._turned, all_open=self._all_open, above=above, below=below,
-            wanted=self.wanted,
+            wanted=self.search.wanted,
         )  # fmt: skip
 
     def _forget(self, *, before: bool) -> None:

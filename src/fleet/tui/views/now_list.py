@@ -1,4 +1,6 @@
-"""*Now* as lines: what needs the person, what runs, what waits and why, what is done. Pure."""
+"""*Now* as lines: what needs the person, what runs, what waits and why, what is done; and the
+questions of agents alone. Pure.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -8,8 +10,18 @@ from fleet.control.view.now import Group, GroupCounts, Now, TaskRow
 from fleet.schemas.budget import Spend, shown_usd
 from fleet.schemas.receipt import VERDICT_COLOURS
 from fleet.schemas.shown_text import cells, cut, duration, fullness, moment
-from fleet.tui.listing import Listing, ListingDraft
-from fleet.tui.spans import Span, SpanLine, clipped, column, said
+from fleet.tui.spans import (
+    EMPTY,
+    Listing,
+    ListingDraft,
+    Span,
+    SpanLine,
+    clipped,
+    column,
+    fact,
+    paragraph,
+    said,
+)
 
 _HEADS: Mapping[Group, tuple[str, str]] = {
     "needs_you": ("NEEDS YOU", "bold magenta"),
@@ -23,6 +35,7 @@ _EMPTY: Mapping[Group, str] = {
     "waiting": "nothing; n makes a task",
     "done": "nothing yet",
 }
+_NO_QUESTION = "No agent asks anything. What else needs you: 1"
 _VERDICT_MARKS = {"checked": "✓", "plausible": "~", "unverified": "✗", "out_of_scope": "✗"}
 #: The widest id that is shown whole; the share of the room that titles may take, in a wide list
 #: and in a narrow one; the columns before an id, and of an age.
@@ -183,3 +196,40 @@ def cost_words(spent: Spend) -> str:
 
 def _first(text: str) -> str:
     return said(text.strip().partition("\n")[0])
+
+
+def question_listing(now: Now, at: datetime, width: int) -> Listing:
+    """The tasks whose agents ask, longest waiting first."""
+    draft = ListingDraft()
+    asked = sorted(
+        (row for row in now.rows if row.question), key=lambda row: (row.priority, row.since or at)
+    )
+    for row in asked:
+        draft.add(partial(_question_row, row, at, width), row.id)
+    if not asked:
+        draft.add(((_NO_QUESTION, "dim"),))
+    return draft.done()
+
+
+def question_page(row: TaskRow, width: int) -> list[SpanLine]:
+    """The whole question, and what the question is about."""
+    lines: list[SpanLine] = [*paragraph(row.title, width, "bold"), EMPTY]
+    lines += [*paragraph(row.question, width), EMPTY]
+    if row.way_on:
+        lines += fact("way on", row.way_on.line, width, "cyan")
+    lines += fact("directory", row.directory or row.project, width, "dim")
+    return lines
+
+
+def _question_row(row: TaskRow, at: datetime, width: int) -> SpanLine:
+    age = duration((at - row.since).total_seconds()) if row.since else ""
+    return clipped(
+        (
+            ("? ", "bold magenta"),
+            (f"{said(row.id)} ", "cyan"),
+            (f"{column(age, 7, right=True)}  ", "dim"),
+            (_first(row.question), "bold"),
+            (f"  {said(row.title)}", "dim"),
+        ),
+        width,
+    )

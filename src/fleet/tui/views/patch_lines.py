@@ -5,8 +5,7 @@ from itertools import zip_longest
 
 from fleet.control.view.task.diff_view import Diff, DiffHunk, DiffPart, DiffRow, FileOfDiff
 from fleet.schemas.shown_text import cells, counted
-from fleet.tui.listing import Listing, ListingDraft
-from fleet.tui.spans import EMPTY, Span, SpanLine, clipped, plain, said
+from fleet.tui.spans import EMPTY, Listing, ListingDraft, Span, SpanLine, clipped, plain, said
 
 #: The width from which on both sides have room.
 SPLIT_FROM = 120

@@ -7,8 +7,7 @@ from datetime import datetime, timedelta
 
 from fleet.control.view.timeline import Band, Segment, Timeline
 from fleet.schemas.shown_text import counted, duration, moment
-from fleet.tui.listing import Listing, ListingDraft
-from fleet.tui.spans import EMPTY, Span, SpanLine, column, fact, said
+from fleet.tui.spans import EMPTY, Listing, ListingDraft, Span, SpanLine, column, fact, said
 
 _LABEL, _LEAST = 14, 20
 #: Minutes between two marks of the ruler, and the columns that a mark takes.

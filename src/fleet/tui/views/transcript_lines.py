@@ -3,8 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 
 from fleet.control.view.task.transcript import EntryKind, TranscriptEntry
-from fleet.tui.listing import Listing, ListingDraft
-from fleet.tui.spans import SpanLine, clipped, paragraph, said, standing_out
+from fleet.tui.spans import Listing, ListingDraft, SpanLine, clipped, paragraph, said, standing_out
 
 _STYLES: Mapping[EntryKind, str] = {
     "text": "",
