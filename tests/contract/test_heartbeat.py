@@ -39,7 +39,7 @@ def test_a_beat_that_fails_in_an_unforeseen_way_is_told_and_tried_again(
     """A thread that ends without a word would make the host look dead for good."""
     monkeypatch.setattr("fleet.supervisor.hosts.heartbeat.AGAIN", 0.01)
     failures, healed, said = [3], threading.Event(), []
-    carry = "fleet.supervisor.hosts.exchange.Exchange.carry"
+    carry = "fleet.supervisor.hosts.heartbeat.Exchange.carry"
 
     def carried(*_):
         if failures[0] > 0:

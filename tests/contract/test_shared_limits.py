@@ -16,7 +16,7 @@ from fleet.queue.sql.postgres import open_postgres
 from fleet.schemas import Account, RateLimit
 from fleet.schemas.hosts.lease_terms import ALONE
 from fleet.supervisor.hosts.heartbeat import Heartbeat
-from fleet.supervisor.hosts.share_limits import hear_limits, tell_circuit, tell_limit
+from fleet.supervisor.hosts.share_news import hear_limits, tell_circuit, tell_limit
 from fleet.supervisor.state import SupervisorState
 from tests.builders import NOW, a_task
 from tests.contract.bd_answers import Clock

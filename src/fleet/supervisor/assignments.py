@@ -9,6 +9,7 @@ they are found again, or are known to be gone.
 """
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -239,6 +240,11 @@ class Assignment(Struct, eq=False):
                 return type(reason).__name__
             case _:
                 return ""
+
+
+def awake() -> float:
+    """Seconds that count while the machine sleeps, as leases do."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 def lease_of(task: Task) -> Lease:

@@ -13,7 +13,7 @@ from fleet.home.status_file import paused
 from fleet.home.trusted_commands import untrusted
 from fleet.queue.protocol import Queue
 from fleet.schemas import Lease, Offer, Task
-from fleet.supervisor.queue_io.keep_leases import awake
+from fleet.supervisor.assignments import awake
 from fleet.supervisor.queue_io.reopen_tasks import waiting_tasks
 from fleet.supervisor.shortage import room
 from fleet.supervisor.state import SupervisorState

@@ -37,8 +37,7 @@ from fleet.settlement.run_record import ExitedRun
 from fleet.settlement.settle_table import damaged
 from fleet.supervisor.active.message_receipts import note_messages, note_undelivered
 from fleet.supervisor.assignments import ActiveRun, Assignment, Finishing, Inspecting, Sending
-from fleet.supervisor.hosts.share_limits import tell_circuit, tell_limit
-from fleet.supervisor.hosts.share_spending import tell_spending
+from fleet.supervisor.hosts.share_news import tell_circuit, tell_limit, tell_spending
 from fleet.supervisor.queue_io.plan_epics import close_epics, mark_end
 from fleet.supervisor.queue_io.queue_thread import DueSettlement
 from fleet.supervisor.queue_io.reopen_tasks import go_on_if_answered, undo_close, wake_next

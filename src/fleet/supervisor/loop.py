@@ -26,12 +26,13 @@ from fleet.schemas.hosts.lease_terms import ALONE, shared_terms
 from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.active.side_processes import side_processes
 from fleet.supervisor.adopt_runs import adopt_tasks, look_again, next_look, stop_orphans
+from fleet.supervisor.assignments import awake
 from fleet.supervisor.claim_work import Claimer
 from fleet.supervisor.cleanup import Cleanup
 from fleet.supervisor.hosts.take_part import keep_part, make_heartbeat
 from fleet.supervisor.lander import Lander
 from fleet.supervisor.queue_io.fire_schedules import ScheduleClock
-from fleet.supervisor.queue_io.keep_leases import LeaseKeeper, awake
+from fleet.supervisor.queue_io.keep_leases import LeaseKeeper
 from fleet.supervisor.queue_io.obey_requests import RequestObeyer
 from fleet.supervisor.queue_io.plan_epics import close_left_epics
 from fleet.supervisor.queue_io.queue_backups import QueueBackups

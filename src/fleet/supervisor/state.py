@@ -14,7 +14,7 @@ from fleet.settlement.run_record import own_env
 from fleet.supervisor.active.assign_account import AccountAssigner
 from fleet.supervisor.active.budget_meter import BudgetMeter
 from fleet.supervisor.assignments import Assignment, Assignments
-from fleet.supervisor.hosts.no_hosts import NoHosts
+from fleet.supervisor.hosts.heartbeat import Heartbeat, NoHosts
 from fleet.supervisor.queue_io.queue_thread import QueueThread
 from fleet.supervisor.shortage import ResourceBackoff
 from fleet.supervisor.worker_pool import WorkerPool
@@ -22,7 +22,6 @@ from fleet.supervisor.worker_pool import WorkerPool
 if TYPE_CHECKING:
     from fleet.queue.protocol import Queue
     from fleet.schemas import Stopped
-    from fleet.supervisor.hosts.heartbeat import Heartbeat
     from fleet.supervisor.travel.host_travel import HostTravel
 
 #: How many runs are inspected at once.
@@ -69,7 +68,7 @@ class SupervisorState:
         now: Callable[[], datetime],
         coder: str | None = None,
         pool: WorkerPool | None = None,
-        heartbeat: "Heartbeat | NoHosts | None" = None,
+        heartbeat: Heartbeat | NoHosts | None = None,
     ) -> None:
         self.home, self.config, self.coder = home, config, coder
         #: This supervisor among the hosts of a shared queue.

@@ -13,7 +13,7 @@ from fleet.schemas import Spend
 from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.hosts.heartbeat import Heartbeat
 from fleet.supervisor.hosts.host_offer import machine_of
-from fleet.supervisor.hosts.share_spending import tell_spending
+from fleet.supervisor.hosts.share_news import tell_spending
 from fleet.supervisor.hosts.take_part import keep_part
 from fleet.supervisor.state import QueueChanged
 from tests.builders import NOW

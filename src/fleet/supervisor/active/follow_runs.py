@@ -35,7 +35,7 @@ from fleet.supervisor.assignments import (
     Unknown,
 )
 from fleet.supervisor.finish_run import finish, give_up, report_trips
-from fleet.supervisor.hosts.share_limits import tell_limit
+from fleet.supervisor.hosts.share_news import tell_limit
 from fleet.supervisor.shortage import SHORT
 from fleet.supervisor.state import SupervisorState
 from fleet.supervisor.stop_runs import stop_assignment

@@ -5,7 +5,8 @@ call that hangs may make the host look dead.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import cast
@@ -15,11 +16,20 @@ from msgspec import structs
 from fleet.errors import FleetError, QueueReadOnly, QueueUnavailable, Refused, SchemaTooNew
 from fleet.queue.protocol import Queue
 from fleet.queue.sql.hosts import host_table
+from fleet.queue.sql.hosts.shared_news import (
+    HostNews,
+    NewsReader,
+    RunSpend,
+    share_news,
+    share_spends,
+    spends_elsewhere,
+)
 from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.queue.sql.travel.live_lines import LivingRun, tell_runs
 from fleet.schemas import Host, HostState, Offer
 from fleet.schemas.units import shown_span
-from fleet.supervisor.hosts.exchange import Exchange
-from fleet.supervisor.hosts.reach import Reach
+from fleet.spending.budgets import day_of
+from fleet.supervisor.hosts.host_offer import Reach
 from fleet.supervisor.hosts.server_memory import ServerMemory
 
 #: Seconds between two beats, and between two tries of one that failed. With the longest time that
@@ -27,6 +37,51 @@ from fleet.supervisor.hosts.server_memory import ServerMemory
 EVERY, AGAIN = 10.0, 2.0
 #: A clock that is off by less is taken for right.
 _OFF = timedelta(seconds=5)
+
+
+class Exchange:
+    """What this host tells the others with each beat, and hears of them: what runs spent, how they
+    stand, news of keys and coders. The loop puts in and takes out; the heartbeat's thread carries.
+    """
+
+    def __init__(self) -> None:
+        self.spent: deque[RunSpend] = deque()
+        self.spent_elsewhere: deque[RunSpend] = deque()
+        self.news: deque[HostNews] = deque()
+        self.news_elsewhere: deque[HostNews] = deque()
+        #: The other hosts that are up, as of the last beat.
+        self.others: Sequence[Host] = ()
+        #: How runs of this host stand that the others do not know yet, and what they know.
+        self.runs: deque[LivingRun] = deque()
+        self.told_runs: Mapping[str, LivingRun] = {}
+        self._spends_since: tuple[str, datetime | None] = ("", None)
+        self._reader = NewsReader()
+
+    def carry(self, queue: SqlQueue, host: str, now: datetime) -> None:
+        """Write what is in the boxes for others, and fetch what is there for this host."""
+        self._carry_spends(queue, host, day_of(now))
+        if mine := list(self.news):
+            share_news(queue, mine)
+            for _ in mine:
+                self.news.popleft()
+        if living := list(self.runs):
+            tell_runs(queue, living)
+            for _ in living:
+                self.runs.popleft()
+        self.news_elsewhere.extend(self._reader.read(queue, host))
+        self.others = host_table.others_up(queue, host)
+
+    def _carry_spends(self, queue: SqlQueue, host: str, today: str) -> None:
+        """Day budgets are for all hosts together: each tells the others what runs there spent."""
+        if mine := list(self.spent):
+            share_spends(queue, mine)
+            for _ in mine:
+                self.spent.popleft()
+        day, since = self._spends_since
+        since = since if day == today else None
+        found, since = spends_elsewhere(queue, host, today, since)
+        self._spends_since = (today, since)
+        self.spent_elsewhere.extend(found)
 
 
 class Heartbeat:
@@ -213,3 +268,42 @@ class Heartbeat:
             self._say("host_up", f"host {name} takes part, with {self.host.slots} slots")
         else:
             self._say("host_up", f"host {name} takes tasks again")
+
+
+class NoHosts:
+    """Stands for the heartbeat of a supervisor whose queue is not shared: there is no other host,
+    and nothing to offer, to tell or to wait for.
+    """
+
+    is_shared = False
+    name = ""
+    may_claim = True
+    is_draining = False
+    misses_code = False
+
+    def start(self) -> None:
+        """No beat."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def offer_now(self, usual_coder: str) -> None:
+        """No offer: this machine runs every task, or says what it lacks."""
+
+    def knows(self, queue: Queue) -> bool:  # noqa: ARG002
+        return True
+
+    def lacks(self, coder: str) -> bool:  # noqa: ARG002
+        return False
+
+    def leave_to_others(self, url: str) -> bool:  # noqa: ARG002
+        return False
+
+    def server_went_back(self) -> bool:
+        return False
+
+    def look(self) -> None:
+        pass
+
+    def close(self, patience: float) -> None:
+        pass

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from fleet.queue.sql.hosts import server_copy
 from fleet.queue.sql.hosts.server_copy import ServerNow
 from fleet.queue.sql.sql_queue import SqlQueue
-from fleet.supervisor.queue_io.keep_leases import awake
+from fleet.supervisor.assignments import awake
 
 #: How many tasks are named in one line of the log.
 _NAMED = 10

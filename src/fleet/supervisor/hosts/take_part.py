@@ -3,31 +3,24 @@
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING
 
 from fleet.config import Config
 from fleet.git.mirror.warm_addresses import warm_addresses
 from fleet.home import Home, owner_file
 from fleet.home.status_file import paused
 from fleet.queue import open_heartbeat
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.travel.live_lines import LivingRun
 from fleet.runs import progress_json
 from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import Run
 from fleet.schemas import Host
 from fleet.schemas.account import read_chain
-from fleet.supervisor.hosts.heartbeat import Heartbeat
-from fleet.supervisor.hosts.host_offer import host_of, labels_of, machine_of
-from fleet.supervisor.hosts.no_hosts import NoHosts
-from fleet.supervisor.hosts.reach import resting_coders
-from fleet.supervisor.hosts.share_limits import hear_limits
-from fleet.supervisor.hosts.share_spending import hear_spending
-from fleet.supervisor.state import QueueChanged
+from fleet.supervisor.hosts.heartbeat import Heartbeat, NoHosts
+from fleet.supervisor.hosts.host_offer import host_of, labels_of, machine_of, resting_coders
+from fleet.supervisor.hosts.share_news import hear_limits, hear_spending
+from fleet.supervisor.state import QueueChanged, SupervisorState
 from fleet.travel.missing_tasks import missing_tasks
-
-if TYPE_CHECKING:
-    from fleet.queue.sql.sql_queue import SqlQueue
-    from fleet.supervisor.state import SupervisorState
 
 
 def make_heartbeat(
@@ -44,11 +37,11 @@ def make_heartbeat(
     )
 
 
-def _missing(home: Home, queue: "SqlQueue") -> tuple[str, ...]:
+def _missing(home: Home, queue: SqlQueue) -> tuple[str, ...]:
     return tuple(each.id for each in missing_tasks(home, queue))
 
 
-def keep_part(state: "SupervisorState", *, ending: bool) -> None:
+def keep_part(state: SupervisorState, *, ending: bool) -> None:
     """Take in what other hosts told, and have the next beat tell what changed here. Raises Refused:
     another supervisor has this host's id. Raises SchemaTooNew: a later fleet migrated the queue.
     """
@@ -65,7 +58,7 @@ def keep_part(state: "SupervisorState", *, ending: bool) -> None:
     _update_offer(state, heartbeat, ending=ending)
 
 
-def _update_offer(state: "SupervisorState", heartbeat: Heartbeat, *, ending: bool) -> None:
+def _update_offer(state: SupervisorState, heartbeat: Heartbeat, *, ending: bool) -> None:
     config, unreachable = state.config, heartbeat.reach.unreachable
     if set(heartbeat.host.unreachable) - set(unreachable):
         state.events.append(QueueChanged())  # a repository may answer again
@@ -80,14 +73,14 @@ def _update_offer(state: "SupervisorState", heartbeat: Heartbeat, *, ending: boo
     )
 
 
-def _why_idle(state: "SupervisorState") -> str:
+def _why_idle(state: SupervisorState) -> str:
     """Why this host takes no task for now, for the people of other hosts."""
     if paused(state.home):
         return "paused (fleet resume)"
     return state.backoff.why
 
 
-def _look_around(state: "SupervisorState", heartbeat: Heartbeat) -> None:
+def _look_around(state: SupervisorState, heartbeat: Heartbeat) -> None:
     """See which code is here already, and which accounts have room."""
     names = heartbeat.host.coders
     heartbeat.update(
@@ -103,7 +96,7 @@ def _look_around(state: "SupervisorState", heartbeat: Heartbeat) -> None:
         state.events.append(QueueChanged())
 
 
-def _tell_living(state: "SupervisorState", heartbeat: Heartbeat) -> None:
+def _tell_living(state: SupervisorState, heartbeat: Heartbeat) -> None:
     """Have the next beat tell of each run that changed; one whose agent asks, at once."""
     known, asks = heartbeat.exchange.told_runs, False
     fresh: dict[str, LivingRun] = {}

@@ -21,6 +21,7 @@ from fleet.supervisor.assignments import (
     Assignments,
     Claimed,
     Preparing,
+    awake,
 )
 from fleet.supervisor.queue_io.queue_thread import QueueThread
 from fleet.supervisor.stop_runs import stop_assignment
@@ -131,11 +132,6 @@ class LeaseKeeper:
                 return
         text = f"{assignment.task_id}: stopped, the lease is lost: {why}"
         self._log.say("lease_lost", text, task_dir=self._home.task(assignment.task_id))
-
-
-def awake() -> float:
-    """Seconds that count while the machine sleeps, as leases do."""
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 def _renew(lease: Lease, ttl: timedelta, queue: Queue) -> tuple[float, Lease | LeaseLost]:

@@ -1,6 +1,6 @@
-"""Limits of keys and open circuits, told to the other hosts and heard from them."""
-
-from typing import TYPE_CHECKING
+"""Limits of keys, open circuits and what runs spend, told to the other hosts and heard from them: a
+key, a vendor and the budget of a day are the same for all.
+"""
 
 import msgspec
 
@@ -25,16 +25,14 @@ from fleet.accounts.news_rules import (
     key_news,
     key_news_holds,
 )
-from fleet.queue.sql.hosts.shared_news import HostNews, NewsKind, host_news
+from fleet.queue.sql.hosts.shared_news import HostNews, NewsKind, RunSpend, host_news
 from fleet.schemas.units import shown_span
-from fleet.supervisor.hosts.no_hosts import NoHosts
-
-if TYPE_CHECKING:
-    from fleet.supervisor.hosts.heartbeat import Heartbeat
-    from fleet.supervisor.state import SupervisorState
+from fleet.spending.day_ledger import SpendEntry
+from fleet.supervisor.hosts.heartbeat import Heartbeat, NoHosts
+from fleet.supervisor.state import SupervisorState
 
 
-def tell_limit(state: "SupervisorState", account: str, event: AccountEvent) -> None:
+def tell_limit(state: SupervisorState, account: str, event: AccountEvent) -> None:
     """Tell the other hosts that use the same key what was met on it."""
     heartbeat, news = state.heartbeat, key_news(event)
     if isinstance(heartbeat, NoHosts) or news is None:
@@ -43,9 +41,7 @@ def tell_limit(state: "SupervisorState", account: str, event: AccountEvent) -> N
         _tell(heartbeat, "account", mark, *news, at_once=not isinstance(event, LimitSeen))
 
 
-def tell_circuit(
-    state: "SupervisorState", blamed: Blamed, name: str, held: HeldCoder | None
-) -> None:
+def tell_circuit(state: SupervisorState, blamed: Blamed, name: str, held: HeldCoder | None) -> None:
     """Tell the other hosts that a coder is held, or works again, unless that is the machine's own
     affair.
     """
@@ -66,7 +62,7 @@ def tell_circuit(
     _tell(heartbeat, "circuit", subject, "state", news, at_once=True)
 
 
-def hear_limits(state: "SupervisorState", heartbeat: "Heartbeat") -> None:
+def hear_limits(state: SupervisorState, heartbeat: Heartbeat) -> None:
     """Take in what other hosts told of keys that this host has too, and of coders."""
     heard = heartbeat.exchange.news_elsewhere
     if not heard:
@@ -83,7 +79,7 @@ def hear_limits(state: "SupervisorState", heartbeat: "Heartbeat") -> None:
             continue  # of a later fleet
 
 
-def _hear_key(state: "SupervisorState", news: HostNews, accounts: list[str]) -> None:
+def _hear_key(state: SupervisorState, news: HostNews, accounts: list[str]) -> None:
     now = state.now()
     report = msgspec.json.decode(news.value, type=KeyReport)
     event = report.event
@@ -100,7 +96,7 @@ def _hear_key(state: "SupervisorState", news: HostNews, accounts: list[str]) -> 
             state.log.say("account", text, account=account)
 
 
-def _hear_circuit(state: "SupervisorState", news: HostNews, marks: dict[str, str]) -> None:
+def _hear_circuit(state: SupervisorState, news: HostNews, marks: dict[str, str]) -> None:
     now = state.now()
     report = msgspec.json.decode(news.value, type=CircuitReport)
     event = circuit_news_now(report.event, news.age)
@@ -131,13 +127,13 @@ def _with_mark(marks: dict[str, str], mark: str) -> list[str]:
     return [name for name, each in marks.items() if each == mark]
 
 
-def _login_circuit(state: "SupervisorState", account: str) -> str:
+def _login_circuit(state: SupervisorState, account: str) -> str:
     known = state.config.accounts.get(account)
     return Blamed(coder=known.coder if known else account, account=account).login
 
 
 def _tell(
-    heartbeat: "Heartbeat",
+    heartbeat: Heartbeat,
     kind: NewsKind,
     subject: str,
     topic: str,
@@ -150,3 +146,26 @@ def _tell(
     heartbeat.exchange.news.append(news)
     if at_once:
         heartbeat.look()
+
+
+def tell_spending(state: SupervisorState, day: str, entry: SpendEntry) -> None:
+    """Tell the other hosts what a run spent that ended."""
+    heartbeat = state.heartbeat
+    if not isinstance(heartbeat, NoHosts):
+        heartbeat.exchange.spent.append(
+            RunSpend(
+                task_id=entry.task, run=entry.run, day=day, host=heartbeat.host.id,
+                project=entry.project, account=entry.account, spend=entry.spend,
+            )
+        )  # fmt: skip
+
+
+def hear_spending(state: SupervisorState, heartbeat: Heartbeat) -> None:
+    """Count what runs on other hosts spent."""
+    while heartbeat.exchange.spent_elsewhere:
+        spent = heartbeat.exchange.spent_elsewhere.popleft()
+        entry = SpendEntry(
+            task=spent.task_id, run=spent.run, project=spent.project, account=spent.account,
+            spend=spent.spend,
+        )  # fmt: skip
+        state.meter.ledger.add_elsewhere(spent.day, entry)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fleet.supervisor.hosts import reach
-from fleet.supervisor.hosts.reach import Reach, resting_coders
+from fleet.supervisor.hosts import host_offer
+from fleet.supervisor.hosts.host_offer import Reach, resting_coders
 from tests.contract.test_hosts import a_host
 
 CODERS = {"claude": "", "codex": ""}
@@ -28,7 +28,7 @@ def test_a_coder_rests_while_another_host_has_room_for_it(mine, theirs, free, re
 def test_a_repository_that_did_not_answer_is_tried_again_later(monkeypatch):
     """Meanwhile other hosts take its tasks."""
     now = 100.0
-    monkeypatch.setattr(reach.time, "monotonic", lambda: now)
+    monkeypatch.setattr(host_offer.time, "monotonic", lambda: now)
     found = Reach()
     found.miss("git@x:y")
     assert found.unreachable == ("git@x:y",)
