@@ -19,7 +19,6 @@ from fleet.home.task_policy import policy_of
 from fleet.landing import train_words
 from fleet.landing.fold.fold_checks import check_plan
 from fleet.landing.fold.fold_group import fold_group
-from fleet.landing.fold.verify_fold import Fold
 from fleet.landing.train_state import FoldProver, TrainEnd, Unproved
 from fleet.schemas import Settings
 
@@ -58,19 +57,19 @@ def _merged(land: LandRepository, target: Target, prover: FoldProver) -> str:
         return ""  # these two were tried
     policy = policy_of(config.load(prover.home.config), Settings(cwd=root), root).policy
     plan = check_plan(policy, repository=root, clone=root, cwd=root)
-    fold = Fold(branch=target.branch, commit=made.train.new, tree=made.train.tree)
-    found = prover.passes(land, fold, [plan], plan.names)
+    train = made.train
+    found = prover.passes(land, train, [plan], plan.names)
     why = prover.learnt.behind
     if isinstance(found, Unproved):
         why = found.trouble or why
     elif not found:
-        check = prover.learnt.failing(fold.tree, plan.names)
-        command = prover.learnt.command(check, fold.tree)
+        check = prover.learnt.failing(train.tree, plan.names)
+        command = prover.learnt.command(check, train.tree)
         why = train_words.beside_fails(target, command, root)
     prover.end_train()
     prover.note(behind=why)
     prover.learn()
-    return fold.commit if found is True else ""
+    return train.new if found is True else ""
 
 
 def finish_followed(home: Home, repo: Repository) -> tuple[str, ...]:

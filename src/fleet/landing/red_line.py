@@ -15,7 +15,6 @@ from fleet.git.refs import is_ancestor
 from fleet.home import Home, landing_json
 from fleet.landing import train_words
 from fleet.landing.fold.fold_group import fold_group
-from fleet.landing.fold.verify_fold import Fold
 from fleet.landing.remote.remote_line import remote_line
 from fleet.landing.train_state import TrainState
 from fleet.landing.train_store import Train
@@ -26,14 +25,12 @@ from fleet.schemas import Task
 LOOK_AGAIN = 20.0
 
 
-def line_alone(git: Git, target: Target, author: Author) -> Fold | None:
+def line_alone(git: Git, target: Target, author: Author) -> Train | None:
     """What a train would begin with, without any candidate; None: there is nothing such. Raises
     GitFailed.
     """
     made = fold_group(git, target, (), author) if target.tip else None
-    if made is None or isinstance(made, TreeConflict):
-        return None
-    return Fold(branch=target.branch, commit=made.train.new, tree=made.train.tree)
+    return None if made is None or isinstance(made, TreeConflict) else made.train
 
 
 class RedLines:
@@ -59,9 +56,9 @@ class RedLines:
         if green is not False:
             return None if green is None else False
         command = at.prover.learnt.command(check, line.tree, train.tree)
-        self._found.setdefault((line.commit, command), []).append(work.task_id)
-        why = train_words.line_fails(at.branch, command, line.commit, work.task_id)
-        at.settler.ask_about_line(work, why, line.commit)
+        self._found.setdefault((line.new, command), []).append(work.task_id)
+        why = train_words.line_fails(at.branch, command, line.new, work.task_id)
+        at.settler.ask_about_line(work, why, line.new)
         return True
 
     def sentences(self) -> list[str]:
@@ -93,7 +90,7 @@ def try_again(at: TrainState, tasks: Sequence[Task]) -> None:
     line = line_alone(land.git, read_target(land, at.branch), author_in(at.repo))
     if line is None:
         return
-    moved = [task_id for task_id, red in waiting.items() if line.commit != red]
+    moved = [task_id for task_id, red in waiting.items() if line.new != red]
     for task_id in moved:
         at.settler.try_again(task_id, f"{at.branch} has moved: it is tried again")
     pushed = [task_id for task_id in waiting if _is_pushed(home, task_id) and task_id not in moved]
@@ -107,11 +104,11 @@ def _is_pushed(home: Home, task_id: str) -> bool:
     return landing is not None and landing.to == "push"
 
 
-def _ahead(home: Home, land: LandRepository, line: Fold) -> str:
+def _ahead(home: Home, land: LandRepository, line: Train) -> str:
     """The remote branch, if the line lacks some of its commits: a person may have mended the branch
     there, and the next train has the line follow. Empty: nothing new, or no answer.
     """
     remote = remote_line(home, land, line.branch)
     if isinstance(remote, str) or remote.read() is not None or not remote.commit:
         return ""
-    return "" if is_ancestor(land.git, remote.commit, line.commit) else remote.shown
+    return "" if is_ancestor(land.git, remote.commit, line.new) else remote.shown

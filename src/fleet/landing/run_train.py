@@ -287,4 +287,4 @@ def _holds(land: LandRepository, line: str, member: Member) -> bool:
     that says no, since the work would land twice.
     """
     there, _ = land.git.judge("merge-base", "--is-ancestor", member.commit, line)
-    return there and prove_landed(land.git, line, member.candidate, member.commit) is not None
+    return there and bool(prove_landed(land.git, line, member.candidate, member.commit))

@@ -77,7 +77,7 @@ def _is_on_line(home: Home, refs: TaskRefs, landing: Landing) -> bool:
     line = read_target(land, landing.into).line
     if landed is None or not line:
         return False
-    return prove_landed(land.git, line, landing.commit, landed.commit) is not None
+    return bool(prove_landed(land.git, line, landing.commit, landed.commit))
 
 
 def _drop_branch(refs: TaskRefs, landing: Landing) -> list[str]:

@@ -18,7 +18,7 @@ from fleet.git.repository import Repository
 from fleet.home import Home
 from fleet.landing import train_words
 from fleet.landing.fold.fold_checks import CheckPlan, all_names, command_of, distinct
-from fleet.landing.fold.verify_fold import Fold, clear, verify_fold
+from fleet.landing.fold.verify_fold import clear, verify_fold
 from fleet.landing.settle_landing import LandingSettler
 from fleet.landing.train_store import FailedCheck, Train, TrainPlace
 from fleet.landing.waiting_work import WaitingWork
@@ -90,36 +90,36 @@ class FoldProver:
     def passes(
         self,
         land: LandRepository,
-        fold: Fold,
+        train: Train,
         plans: Sequence[CheckPlan],
         checks: tuple[str, ...],
     ) -> bool | Unproved:
-        """Whether a fold passes these checks, which are some of the plans'. Raises FleetError and
-        OSError.
+        """Whether a train's fold passes these checks, which are some of the plans'. Raises
+        FleetError and OSError.
         """
-        if self.learnt.failing(fold.tree, checks):
+        if self.learnt.failing(train.tree, checks):
             return False
-        missing = self.learnt.missing(fold.tree, checks)
+        missing = self.learnt.missing(train.tree, checks)
         if not missing:
             return True
         self.place.make()
-        place = self.place.checkout(fold.tree)
+        place = self.place.checkout(train.tree)
         clear(place.parent, keep=place)
         known = frozenset(all_names(plans)) - frozenset(missing)
-        result = verify_fold(self.home, land, place, fold, plans, known, self.abandon)
+        result = verify_fold(self.home, land, place, train, plans, known, self.abandon)
         if result is None or result.trouble:
             return Unproved(trouble=result.trouble if result is not None else "")
-        self.learnt = self.learnt.with_passed(fold.tree, result.passed)
+        self.learnt = self.learnt.with_passed(train.tree, result.passed)
         if not result.failed:
             return True
         failed = result.failed if result.failed in checks else missing[0]
         command = command_of(failed) if result.failed in checks else result.failed
         found = FailedCheck(check=failed, output=result.output, command=command)
-        self.note(failed={**self.learnt.failed, fold.tree: found})
+        self.note(failed={**self.learnt.failed, train.tree: found})
         return False
 
     def line_passes(
-        self, land: LandRepository, line: Fold, plan: CheckPlan, check: str
+        self, land: LandRepository, line: Train, plan: CheckPlan, check: str
     ) -> bool | Unproved:
         """Whether the line passes a check without any candidate; remembered until another line is
         asked about.
@@ -174,9 +174,8 @@ class TrainState:
             return True
         if train.members:
             self.prover.place.mean(train)
-        fold = Fold(branch=self.branch, commit=train.new, tree=train.tree)
         plans = distinct([work.plan for work in part])
-        return self.proved(self.prover.passes(land, fold, plans, train.checks), part)
+        return self.proved(self.prover.passes(land, train, plans, train.checks), part)
 
     def proved(self, found: bool | Unproved, part: Sequence[WaitingWork]) -> bool | None:
         """What the prover found; None: unknown, and the train was left. Raises OSError."""

@@ -143,13 +143,13 @@ def reflog(task_ids: Sequence[str]) -> str:
     return f"fleet: land {' '.join(task_ids)}"
 
 
-def receipt(train: Train, member: Member, proof: LandedProof | None, now: datetime) -> LandedAs:
+def receipt(train: Train, member: Member, proof: LandedProof, now: datetime) -> LandedAs:
     """What was landed of one task, and what proves that the line holds the work."""
     return LandedAs(
         commit=member.commit,
         parents=member.parents,
         tree=member.tree,
-        proof=proof.kind if proof is not None else BY_TRAIN,
+        proof=proof or BY_TRAIN,
         checks=train.checks,
         line_before=train.old,
         line_after=train.new,

@@ -9,48 +9,30 @@ the same but for where they stand.
 import io
 from typing import Literal
 
-from msgspec import Struct
-
 from fleet.git.commit_object import read_commit
 from fleet.git.git_command import Git
 from fleet.git.land.merge_trees import merge_commits
 from fleet.git.refs import commit_of, is_ancestor, merge_base
 from fleet.git.tree_difference import PATCH
 
-#: How many commits of the line are looked through for the same change, and how large a patch is
-#: compared.
-_MOST_COMMITS = 500
+#: How large a patch is compared.
 _LARGEST = 64 << 20
 
-
-class LandedProof(Struct, frozen=True, kw_only=True):
-    """Why a line is known to hold a candidate."""
-
-    kind: Literal["ancestry", "patch"]
-    #: The commit of the line that brought the work; for ancestry the candidate itself.
-    commit: str
+#: What proves that a line holds a candidate; empty: nothing does.
+LandedProof = Literal["ancestry", "patch", ""]
 
 
-def prove_landed(git: Git, line: str, candidate: str, landed: str = "") -> LandedProof | None:
-    """The proof that `line` holds `candidate`; None: there is none. `landed` is the commit that is
-    said to have brought it; without it the newest commits of the line are looked through.
+def prove_landed(git: Git, line: str, candidate: str, landed: str) -> LandedProof:
+    """The proof that `line` holds `candidate`, which the commit `landed` is said to have brought.
 
     Raises GitFailed if the candidate is not there.
     """
     if is_ancestor(git, candidate, line):
-        return LandedProof(kind="ancestry", commit=candidate)
+        return "ancestry"
     read_commit(git, candidate)
     patch = _patch_id(git, merge_base(git, line, candidate), candidate)
-    for commit in [landed] if landed else _since(git, line, candidate):
-        if is_ancestor(git, commit, line) and _brings(git, commit, candidate, patch):
-            return LandedProof(kind="patch", commit=commit)
-    return None
-
-
-def _since(git: Git, line: str, candidate: str) -> list[str]:
-    """The newest commits of the line that the candidate does not have."""
-    ask = ("rev-list", "--first-parent", f"--max-count={_MOST_COMMITS}", line, f"^{candidate}")
-    return git.ask(*ask).decode().split()
+    is_there = is_ancestor(git, landed, line) and _brings(git, landed, candidate, patch)
+    return "patch" if is_there else ""
 
 
 def _brings(git: Git, commit: str, candidate: str, patch: str) -> bool:

@@ -25,6 +25,7 @@ from fleet.git.own.own_repository import stores_of
 from fleet.home import Home
 from fleet.home.landing_json import OUTPUT_KEPT
 from fleet.landing.fold.fold_checks import CheckPlan
+from fleet.landing.train_store import Train
 from fleet.processes import keeper_client
 from fleet.runs.run_directory import Run, RunSpec, latest_run, new_run, newest_first
 from fleet.schemas import Base, Check
@@ -36,14 +37,6 @@ _BIN = "removed"
 _SPARE = "spare"
 #: In the directory of a tree: one folder of commands a plan, and one of its set-up.
 _VERIFY, _SETUP = "verify", "setup"
-
-
-class Fold(Struct, frozen=True, kw_only=True):
-    """A value that a branch may take."""
-
-    branch: str
-    commit: str
-    tree: str
 
 
 class FoldResult(Struct, frozen=True, kw_only=True):
@@ -62,18 +55,18 @@ def verify_fold(
     home: Home,
     land: LandRepository,
     place: Path,
-    fold: Fold,
+    train: Train,
     plans: Sequence[CheckPlan],
     known: frozenset[str],
     abandon: threading.Event,
 ) -> FoldResult | None:
-    """Run the commands of all plans on a fold, but those that are `known` to pass; None: `abandon`
-    was set. Raises FleetError and OSError if there is no place to run them in.
+    """Run the commands of all plans on a train's fold, but those that are `known` to pass; None:
+    `abandon` was set. Raises FleetError and OSError if there is no place to run them in.
     """
     run = _run_at(place)
     root = place / _CHECKOUT
     if not is_made(root):
-        _check_out(land, fold, root)
+        _check_out(land, train, root)
     passed: list[str] = []
     for number, plan in enumerate(plans, start=1):
         result = _verify(home, land, run, root, number, plan, known, abandon)
@@ -85,12 +78,12 @@ def verify_fold(
     return FoldResult(passed=tuple(passed))
 
 
-def _check_out(land: LandRepository, fold: Fold, root: Path) -> None:
+def _check_out(land: LandRepository, train: Train, root: Path) -> None:
     """Make the checkout, out of the spare if there is one. Raises FleetError and OSError."""
-    now = Base(root="", head=fold.commit, branch=f"refs/heads/{fold.branch}")
+    now = Base(root="", head=train.new, branch=f"refs/heads/{train.branch}")
     folder = root.parent.parent
     spare, bin_ = folder.with_name(_SPARE), folder.with_name(_BIN)
-    spare_checkout.check_out(land.git, fold.tree, root, now, spare, bin_)
+    spare_checkout.check_out(land.git, train.tree, root, now, spare, bin_)
 
 
 def clear(folder: Path, keep: Path | None = None) -> None:

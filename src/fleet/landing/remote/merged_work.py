@@ -72,7 +72,6 @@ def proof_of(git: Git, candidate: str, commit: str, tip: str) -> str:
     `patch` for one that was squashed or rebased, or the forge's word alone.
     """
     try:
-        found = prove_landed(git, tip, candidate, landed=commit)
+        return prove_landed(git, tip, candidate, commit) or BY_FORGE
     except GitFailed:
         return BY_FORGE
-    return found.kind if found is not None else BY_FORGE

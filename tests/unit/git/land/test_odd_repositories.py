@@ -103,7 +103,7 @@ def test_commits_on_the_line_that_name_no_task_are_made_anew_with_it(repo, land)
     ask = ("log", "--format=%s|%(trailers:key=Fleet-Task,valueonly,separator=%x2C)")
     said = land.git.line(*ask, f"{repo.first}..{done.commit}").splitlines()
     assert said == ["side|fleet-1", "side|fleet-1"]
-    assert prove_landed(land.git, done.commit, work, done.commit).kind == "patch"
+    assert prove_landed(land.git, done.commit, work, done.commit) == "patch"
 
 
 def test_a_merge_is_rebased_as_one_commit_that_names_its_parts(repo, land):
