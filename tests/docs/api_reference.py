@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fleet.accounts.circuit_breaker import HeldCoder
 from fleet.control.accounts import AccountNow, AccountsView
-from fleet.control.acts.act_table import ACTS, ActEnd, ActField, ActShown
+from fleet.control.acts.act_table import ActEnd, ActField, ActShown, shown_acts
 from fleet.control.acts.known_places import KnownPlaces, KnownProject
 from fleet.control.tasks.questions import Question
 from fleet.control.usage import Spent
@@ -65,9 +65,8 @@ def written() -> str:
 
 def _acts() -> str:
     rows = ["| verb | role | fields | meaning |", "| --- | --- | --- | --- |"]
-    for act in ACTS.values():
-        fields = _fields(act.wish)
-        told = ", ".join(f"`{name}`" + ("" if needed else "?") for name, _, _, needed in fields)
+    for act in shown_acts():
+        told = ", ".join(f"`{each.name}`" + ("" if each.required else "?") for each in act.fields)
         rows.append(f"| `{act.verb}` | {act.role} | {told} | {act.about} |")
     return "\n".join(rows)
 

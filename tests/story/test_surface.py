@@ -259,7 +259,7 @@ def test_a_supervisor_that_hangs_cannot_keep_a_run_from_being_stopped(home):
     supervisor = home.supervise()
     run = home.said(task_id, "up")
     supervisor.send_signal(signal.SIGSTOP)
-    end = stop(home.control, home.control.get(task_id), now=True, margin=0.5)
+    end = stop(home.control, task_id, now=True, margin=0.5)
     assert (end.ended, end.settled) == (True, False)
     assert run.exit() is not None
     supervisor.send_signal(signal.SIGCONT)

@@ -25,6 +25,16 @@ def pause(home: Home) -> bool:
     return True
 
 
+def paused_words(done: bool) -> str:
+    """What a person is told by what `pause` returned."""
+    return ("Paused" if done else "Paused already") + ": no new runs."
+
+
+def unpaused_words(done: bool) -> str:
+    """What a person is told by what `unpause` returned."""
+    return "Resumed." if done else "Nothing was paused."
+
+
 def unpause(home: Home) -> bool:
     """Let runs begin again. False: the home was not paused."""
     if paused_since(home) is None:

@@ -14,8 +14,10 @@ from fleet.runs.outcome_history import was_put_off
 from fleet.schemas import Task
 
 
-def resume_coder(fleet: Control, coder: str) -> list[Task]:
-    """Reset a coder's circuit breaker; returns the tasks that waited for the coder."""
+def resume_coder(fleet: Control, coder: str) -> str:
+    """Reset a coder's circuit breaker, and wake the tasks that waited for the coder; returns what
+    the person is told.
+    """
     name = coder.partition("/")[0].partition("@")[0]
     fleet.check_coder(name)
     breaker, now = Breaker(fleet.home.path), datetime.now(UTC)
@@ -28,7 +30,8 @@ def resume_coder(fleet: Control, coder: str) -> list[Task]:
     resets = {account: AccountReset() for account in refused if account}
     open_accounts(fleet.home.path).apply(resets, now)
     tell_reset(fleet, accounts=resets, circuits=held)
-    return wake(fleet, name)
+    tasks = wake(fleet, name)
+    return f"{coder} gets work again; {len(tasks)} tasks waited for it."
 
 
 def wake(fleet: Control, coder: str) -> list[Task]:

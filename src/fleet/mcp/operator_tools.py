@@ -13,7 +13,7 @@ import msgspec
 
 from fleet import __version__
 from fleet.control import Control
-from fleet.control.acts.act_table import ACTS, carry_out
+from fleet.control.acts.act_table import ACTS, about, carry_out
 from fleet.control.operator.pages import PAGE, READ, page_of
 from fleet.errors import FleetError
 from fleet.spool.agent_mcp.line_server import Json, LineServer, PendingCall, Tools, said
@@ -102,11 +102,11 @@ def _reading(name: str) -> Json:
 
 def _acting(verb: str) -> Json:
     act = ACTS[verb]
-    whole = msgspec.json.schema(act.wish)
+    whole = msgspec.json.schema(act)
     schema = whole["$defs"][whole["$ref"].rpartition("/")[2]]
-    about = f"{act.about} The same as the command line of that name."
+    words = f"{about(act)} The same as the command line of that name."
     hints = {"readOnlyHint": False, "destructiveHint": verb == "stop"}
-    return {"name": verb, "description": about, "inputSchema": schema, "annotations": hints}
+    return {"name": verb, "description": words, "inputSchema": schema, "annotations": hints}
 
 
 def serve(opened: Callable[[], Control], *, write: bool) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.control import Control
 from fleet.control.acts.act_table import ActEnd, carry_out, command_line
-from fleet.control.acts.wishes import CommentOnLine
+from fleet.control.acts.each_act import CommentOnLine
 from fleet.schemas.shown_text import counted
 from fleet.tui.forms import WORD, NewTaskForm, Palette, PaletteEntry, TextForm, WordForm
 from fleet.tui.home_threads import HomeThread, Unread

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fleet.control.acts.act_table import Role
+from fleet.control.acts.each_act import Role
 from fleet.control.page.session_store import ROLES, PageSession, SessionStore
 from fleet.web.door import API, HEADERS, LARGEST_BODY, AllowedHosts, Denial, bearer_key, refused
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fleet.config import default_text
-from fleet.control.acts.wishes import CommentOnLine
+from fleet.control.acts.each_act import CommentOnLine
 from fleet.control.view.task.diff_view import Diff, DiffHunk, DiffPart, DiffRow, FileOfDiff
 from fleet.queue.protocol import Draft
 from fleet.tui.home_threads import Unread, unread

@@ -15,10 +15,9 @@ from fleet.cli.print_file import paged
 from fleet.cli.task_ids import task_id
 from fleet.cli.terminal_text import AFTER_TIME, print_line, terminal_width
 from fleet.control import Control
-from fleet.control.acts.each_act import pick
 from fleet.control.compare.begin import begin, comparison_of, complete, parse_wanted, uncommitted
 from fleet.control.compare.diffs import diff_of
-from fleet.control.compare.finish import ComparisonEnd, discard, find_entry
+from fleet.control.compare.finish import ComparisonEnd, discard, find_entry, pick
 from fleet.control.compare.results import results, summaries
 from fleet.control.pause import paused_since
 from fleet.control.status import is_supervised
@@ -86,8 +85,7 @@ def command(
     fleet = control.opened()
     task = fleet.get(task_id)
     if picked is not None:
-        done = pick(fleet, task, picked, force=force)
-        _print_end(fleet, done.value, as_json=as_json, words=done.words)
+        _print_end(fleet, pick(fleet, task, picked, force=force), as_json=as_json)
         return
     if drop:
         _print_end(fleet, discard(fleet, task, force=force), as_json=as_json)
@@ -283,12 +281,12 @@ def _start_hint(task_id: str) -> str:
     return f"Start one: fleet run. Or run it here: fleet compare {task_id} --run"
 
 
-def _print_end(fleet: Control, end: ComparisonEnd, *, as_json: bool, words: str = "") -> None:
+def _print_end(fleet: Control, end: ComparisonEnd, *, as_json: bool) -> None:
     comparison, landed = end.comparison, end.landed
     if as_json:
         print_comparison(comparison, results(fleet, comparison))
     elif landed is not None:
-        print_line(words)
+        print_line(end.words)
     elif comparison.state == "discarded":
         task = fleet.get(comparison.task_id)
         blocked = f"blocked. To have it worked on: fleet retry {task.id}"

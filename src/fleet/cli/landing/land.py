@@ -15,10 +15,11 @@ from fleet.cli.run.run import NEEDS_YOU
 from fleet.cli.task_ids import completer
 from fleet.cli.terminal_text import print_line, terminal_width
 from fleet.control import Control
-from fleet.control.acts.each_act import hold, land, release, revert
+from fleet.control.landing.approve import hold, release
 from fleet.control.landing.check_folds import CheckedFolds, FoldConflict, check_folds
-from fleet.control.landing.land import LandEnd, land_all
+from fleet.control.landing.land import LandEnd, land, land_all
 from fleet.control.landing.open_landings import landing_tasks
+from fleet.control.landing.revert import revert
 from fleet.control.landing.waiting_list import UnlandedWork, waiting_list
 from fleet.control.review.review import work_of
 from fleet.control.status import is_supervised
@@ -69,7 +70,8 @@ def command(
         paged([line for each in ids for line in coloured_diff([work_of(fleet, each).patch])])
     elif holds or releases:
         for each in ids:
-            print_line((hold if holds else release)(fleet, each).words)
+            landing = (hold if holds else release)(fleet, each)
+            print_line(f"{each}: {one_line(landing.words())}.")
     elif reverts:
         for each in ids:
             _revert(fleet, each)
@@ -90,7 +92,7 @@ def _land(fleet: Control, ids: Sequence[str], *, wait: bool) -> int:
 
     with suppress(KeyboardInterrupt):  # what is approved lands all the same
         if ids:
-            return _said(fleet, land(fleet, ids, wait=wait, say=tell).value, wait=wait)
+            return _said(fleet, land(fleet, ids, wait=wait, tell=tell), wait=wait)
         end = land_all(fleet, wait=wait, tell=tell)
         if not any((end.landed, end.left, end.refused, end.problem)):
             tell(f"Nothing waits for you to land it.{_for_lander(fleet)}")
@@ -112,10 +114,10 @@ def _for_lander(fleet: Control) -> str:
 
 def _revert(fleet: Control, task_id: str) -> None:
     with waiting(f"taking {task_id} back, and verifying what is left"):
-        done = revert(fleet, fleet.get(task_id))
-    for text in done.value.sentences:
+        end = revert(fleet, fleet.get(task_id))
+    for text in end.sentences:
         print_line(one_line(text))
-    print_line(done.words)
+    print_line(end.words)
     print_line(
         f"It is not opened again: to have it done anew, fleet retry --fresh {task_id}; to leave it,"
         f" fleet bd close {task_id}"

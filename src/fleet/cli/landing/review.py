@@ -9,10 +9,10 @@ from fleet.cli.print_file import coloured_diff, paged
 from fleet.cli.task_ids import task_id
 from fleet.cli.terminal_text import folded, painted, print_line
 from fleet.control import Control
-from fleet.control.acts import each_act
+from fleet.control.landing.approve import approve as approve_work
 from fleet.control.landing.open_landings import landing_of_run
 from fleet.control.review.diff_lines import files_of
-from fleet.control.review.review import WorkToReview, work_of
+from fleet.control.review.review import WorkToReview, remarks_on, send_back, work_of
 from fleet.control.status import is_supervised
 from fleet.errors import BadInput
 from fleet.home.landing_json import Landing
@@ -47,8 +47,8 @@ def command(
     if approve:
         if reject is not None or comments:
             raise BadInput("give --approve alone, without --reject and --comment")
-        done = each_act.approve(fleet, work.task_id)
-        print_line(f"{done.words}{_without_supervisor(fleet, work.task_id)}")
+        (landing,) = approve_work(fleet, [work.task_id])
+        print_line(f"Approved: {landing.words()}.{_without_supervisor(fleet, work.task_id)}")
         return
     if reject is None and not comments:
         landing = landing_of_run(fleet, work.receipt) if work.receipt else None
@@ -57,7 +57,8 @@ def command(
     if as_json:
         raise BadInput("--json works without --reject and --comment only")
     task = fleet.get(work.task_id)
-    print_line(each_act.reject(fleet, task, reject or "", comments, work=work).words)
+    done = send_back(fleet, task, whole=reject or "", remarks=remarks_on(work, comments))
+    print_line(done.told(task.id))
 
 
 def _show(work: WorkToReview, landing: Landing | None, *, as_json: bool, pager: bool) -> None:

@@ -1,12 +1,14 @@
 """`fleet answer`: answer the question of a task."""
 
+from datetime import datetime
+
 import click
 
 from fleet import control
 from fleet.cli.live_view import waiting
 from fleet.cli.task_ids import for_each, given_text, task_ids
 from fleet.cli.terminal_text import print_line
-from fleet.control.acts.each_act import answer
+from fleet.control.tasks.questions import answer, answered_words
 from fleet.schemas import Task
 
 
@@ -29,7 +31,7 @@ def command(task_ids: tuple[str, ...], text: str, force: bool) -> int:
 
     def give(task: Task) -> None:
         with waiting("the queue takes the answer"):
-            done = answer(fleet, task, text, force=force)
-        print_line(done.words)
+            done = answer(fleet, task, text, at=datetime.now().astimezone(), force=force)
+        print_line(answered_words(done))
 
     return for_each(tasks, give)

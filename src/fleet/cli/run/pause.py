@@ -5,8 +5,8 @@ import os
 import click
 
 from fleet.cli.terminal_text import print_line
-from fleet.control.acts.each_act import pause
 from fleet.control.hosts.other_hosts_go_on import other_hosts_go_on
+from fleet.control.pause import pause, paused_words
 from fleet.home import home_from, open_home
 from fleet.schemas.shown_text import one_line
 
@@ -18,7 +18,7 @@ def command() -> None:
     The pause outlasts a restart of the supervisor.
     """
     # Without the settings, as `fleet stop --all`.
-    done = pause(open_home(home_from(os.environ)))
-    print_line(f"{done.words} To go on: fleet resume")
+    words = paused_words(pause(open_home(home_from(os.environ))))
+    print_line(f"{words} To go on: fleet resume")
     for text in other_hosts_go_on():
         print_line(one_line(text))

@@ -5,9 +5,11 @@ import click
 from fleet import control
 from fleet.cli.task_ids import coder_names
 from fleet.cli.terminal_text import print_line
-from fleet.control.acts.each_act import resume, resume_coder
+from fleet.control import Control
+from fleet.control.pause import unpause, unpaused_words
+from fleet.control.resume import resume_coder
 from fleet.control.status import is_supervised
-from fleet.control.tasks.stop_all import Retried, stopped_tasks
+from fleet.control.tasks.stop_all import stopped_tasks, try_stopped
 from fleet.home import Home
 
 
@@ -28,11 +30,10 @@ def command(retry_stopped: bool, coder: str | None) -> int:
     """
     fleet = control.opened()
     if coder is not None:
-        print_line(resume_coder(fleet, coder).words)
+        print_line(resume_coder(fleet, coder))
         return 0
-    done = resume(fleet, retry_stopped=retry_stopped)
-    print_line(done.words)
-    code = _tell_of_stopped(fleet.home) if done.value is None else _tell_of_retried(done.value)
+    print_line(unpaused_words(unpause(fleet.home)))
+    code = _retry(fleet) if retry_stopped else _tell_of_stopped(fleet.home)
     if not is_supervised(fleet.home):
         print_line("No supervisor is running. Start one: fleet run", err=True)
     return code
@@ -46,8 +47,9 @@ def _tell_of_stopped(home: Home) -> int:
     return 0
 
 
-def _tell_of_retried(done: Retried) -> int:
-    """Tell which of them are tried again; the exit code."""
+def _retry(fleet: Control) -> int:
+    """Try them again, and tell which are; the exit code."""
+    done = try_stopped(fleet)
     if done.again:
         print_line(f"Tried again: {', '.join(done.again)}")
     for task_id, why in done.not_yet.items():

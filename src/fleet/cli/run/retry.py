@@ -6,8 +6,8 @@ from fleet import control
 from fleet.cli.live_view import waiting
 from fleet.cli.task_ids import for_each, task_ids
 from fleet.cli.terminal_text import print_line
-from fleet.control.acts.each_act import retry
 from fleet.control.acts.task_flags import budget_from
+from fleet.control.tasks.retry import retried_words, retry
 from fleet.schemas import Task
 
 
@@ -35,6 +35,6 @@ def command(task_ids: tuple[str, ...], budget: str | None, fresh: bool) -> int:
     def open_again(found: Task) -> None:
         with waiting(f"opening {found.id}"):
             done = retry(fleet, found, budget=wanted, fresh=fresh)
-        print_line(done.words)
+        print_line(retried_words(done, fresh=fresh))
 
     return for_each(tasks, open_again)

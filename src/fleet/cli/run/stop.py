@@ -12,7 +12,6 @@ from fleet.cli.live_view import waiting
 from fleet.cli.task_ids import completer
 from fleet.cli.terminal_text import print_line
 from fleet.control import Control
-from fleet.control.acts.each_act import Acted, stop, stop_all, stop_blindly
 from fleet.errors import BadInput, ConfigError
 from fleet.home import Home, home_from, open_home
 from fleet.schemas.shown_text import one_line
@@ -53,6 +52,8 @@ def command(task_ids: tuple[str, ...], everything: bool, now: bool, as_json: boo
             stays = f"To stop it all the same, with these settings: fleet stop {task_ids[0]} --now"
             raise ConfigError(error.message, hint=f"{error.hint} {stays}".strip()) from None
         print_line(f"The settings cannot be read: {error.message}", err=True)
+        from fleet.control.tasks.stop import stop_blindly
+
         home = open_home(home_from(os.environ))
         return max(
             _print_end(home, stop_blindly(home, task_id), as_json=as_json) for task_id in task_ids
@@ -61,24 +62,25 @@ def command(task_ids: tuple[str, ...], everything: bool, now: bool, as_json: boo
 
 
 def _one(fleet: Control, task_id: str, *, now: bool, as_json: bool) -> int:
+    from fleet.control.tasks.stop import stop
+
     with waiting(f"{task_id} ends", quiet=as_json):
-        done = stop(fleet, task_id, now=now, say=partial(print_line, err=True))
-    return _print_end(fleet.home, done, as_json=as_json)
+        end = stop(fleet, task_id, now=now, say=partial(print_line, err=True))
+    return _print_end(fleet.home, end, as_json=as_json)
 
 
-def _print_end(home: Home, done: "Acted[StopEnd]", *, as_json: bool) -> int:
+def _print_end(home: Home, end: "StopEnd", *, as_json: bool) -> int:
     """Say how a stop went; the exit code."""
     from fleet.control.status import is_supervised
 
-    end = done.value
     if as_json:
         print_json(end)
         return 0 if end.ended else 1
     if not end.ended:
-        print_line(done.words, err=True)
+        print_line(end.words, err=True)
         print_line(f"See it: fleet tasks. Kill it: fleet stop {end.task_id} --now", err=True)
         return 1
-    print_line(done.words)
+    print_line(end.words)
     if not end.settled and is_supervised(home):
         print_line("The supervisor has not taken note of it yet: fleet status")
     elif not end.settled:
@@ -89,14 +91,14 @@ def _print_end(home: Home, done: "Acted[StopEnd]", *, as_json: bool) -> int:
 def _all(home: Home, *, now: bool, as_json: bool) -> int:
     from fleet.control.hosts.other_hosts_go_on import other_hosts_go_on
     from fleet.control.status import is_supervised
+    from fleet.control.tasks.stop_all import stop_all
 
     with waiting("all runs end", quiet=as_json):
-        done = stop_all(home, now=now)
-    end = done.value
+        end = stop_all(home, now=now)
     if as_json:
         print_json(end)
         return 0 if end.gone else 1
-    print_line(done.words)
+    print_line(end.words)
     for run in end.runs:
         if not run.gone:
             pids = ", ".join(map(str, run.left))

@@ -5,8 +5,8 @@ import click
 from fleet import control
 from fleet.cli.task_ids import given_text, task_id
 from fleet.cli.terminal_text import print_line
-from fleet.control.acts.each_act import tell
 from fleet.control.tasks.retry import way_on
+from fleet.control.tasks.tell import tell
 
 
 @click.command("tell")
@@ -21,9 +21,9 @@ def command(task_id: str, text: str, now: bool) -> None:
     """
     fleet = control.opened()
     task = fleet.get(task_id)
-    done = tell(fleet, task, given_text(text), now=now)
-    print_line(done.words)
-    if done.value.reader == "next_run_deaf":
+    left = tell(fleet, task, given_text(text), now=now)
+    print_line(left.told(task.id))
+    if left.reader == "next_run_deaf":
         print_line(f"To stop the agent for it: fleet tell --now {task.id} …")
-    elif done.value.reader == "next_run" and task.status in ("blocked", "closed", "deferred"):
+    elif left.reader == "next_run" and task.status in ("blocked", "closed", "deferred"):
         print_line(f"The task is {task.status}. {way_on(task)}")

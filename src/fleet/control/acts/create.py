@@ -13,9 +13,8 @@ from fleet.bd.actor import owner
 from fleet.bd.arguments.values import known_type
 from fleet.bd.fleet_flags import OWN
 from fleet.control import Control
-from fleet.control.acts.each_act import Acted
+from fleet.control.acts.each_act import CreateAct
 from fleet.control.acts.task_flags import FlagValues, settings_from
-from fleet.control.acts.wishes import CreateWish
 from fleet.control.queue.place_code import PlacedCode, place_code, push_changes
 from fleet.errors import BadInput, NotFound, Refused
 from fleet.home import task_json
@@ -62,7 +61,7 @@ def create_tasks(
     return NewTasks(tasks=tuple(tasks), code=code, troubles=troubles), said
 
 
-def create(fleet: Control, wish: CreateWish) -> Acted[Task]:
+def create(fleet: Control, wish: CreateAct) -> tuple[str, Task]:
     """Create a task from fields, without a command line. Raises BadInput; no task is made then."""
     if any(category(letter) in _BREAKS for letter in wish.title):
         raise BadInput("a title is one line without control characters", hint="Write it anew.")
@@ -99,18 +98,18 @@ def create(fleet: Control, wish: CreateWish) -> Acted[Task]:
         return [fleet.queue.add(draft)], None
 
     if task_id is not None and (known := _known(fleet, task_id)) is not None:
-        return _acted(known)
+        return _told(known)
     try:
         new, _ = create_tasks(fleet, {"cwd": (wish.cwd,), **flags}, add)
     except Refused:
         if task_id is None or (known := _known(fleet, task_id)) is None:
             raise
-        return _acted(known)  # asked for twice at once, and the other was first
-    return _acted(new.tasks[0], *new.troubles)
+        return _told(known)  # asked for twice at once, and the other was first
+    return _told(new.tasks[0], *new.troubles)
 
 
-def _acted(task: Task, *troubles: str) -> Acted[Task]:
-    return Acted(". But ".join((f"{task.id} is in the queue", *troubles)) + ".", task)
+def _told(task: Task, *troubles: str) -> tuple[str, Task]:
+    return ". But ".join((f"{task.id} is in the queue", *troubles)) + ".", task
 
 
 def _write_settings(fleet: Control, tasks: Iterable[Task], settings: Settings) -> tuple[str, ...]:

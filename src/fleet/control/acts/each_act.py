@@ -1,251 +1,368 @@
-"""Each act of a person once: what is done, and the sentence that tells of it.
+"""Each act of a person as a value: its fields, the role that may do it, what is done, and the
+command line that does the same.
 
-The table of acts names these functions for surfaces that know a verb by its name; a command calls
-the same function with the flags that it read, and prints the sentence.
+Surfaces that know a verb by its name read the fields into such a value (`act_table.py`). A command
+calls the same function as its act, with the flags that it read, and prints the same sentence.
 """
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from fleet.control import Control
-from fleet.errors import QueueError
-from fleet.home import Home
-from fleet.home.landing_json import Landing
-from fleet.schemas import Budget, Task
+from fleet.errors import BadInput
 from fleet.schemas.shown_text import one_line
 
-if TYPE_CHECKING:
-    from fleet.control.compare.finish import ComparisonEnd
-    from fleet.control.landing.land import LandEnd, Tell
-    from fleet.control.landing.revert import RevertedWork
-    from fleet.control.review.review import GivenReview, WorkToReview
-    from fleet.control.tasks.stop import StopEnd
-    from fleet.control.tasks.stop_all import Retried, StopAllEnd
-    from fleet.control.tasks.tell import LeftMessage
-
-T = TypeVar("T")
-_ANSWERED = {"in_progress": "its agent goes on with it", "closed": "it is closed"}
+#: What a session may do: look; look and answer; everything.
+Role = Literal["view", "answer", "operate"]
+#: A text that a person typed; no request has a reason to be longer.
+Text = Annotated[str, Meta(min_length=1, max_length=200_000)]
+LineText = Annotated[str, Meta(min_length=1, max_length=2000)]
+TaskId = Annotated[str, Meta(min_length=1, max_length=128)]
+#: A sentence for the person, and what the command's `--json` prints, if anything.
+ActResult = tuple[str, Any]
 
 
-class Acted(Struct, Generic[T], frozen=True):
-    """What an act did."""
+class Act(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One verb with the fields that a person gave; the docstring of its class says what it does.
 
-    #: A sentence for the person.
-    words: str
-    value: T
+    A field that is not known is refused, so that a misspelt one is not silently left out.
+    """
 
+    verb: ClassVar[str]
+    role: ClassVar[Role] = "operate"
 
-def unheard(text: str) -> None:
-    """For a surface that shows only how an act ended."""
-    del text
+    def do(self, fleet: Control) -> ActResult:
+        """Do what is asked for. Raises FleetError."""
+        raise NotImplementedError
 
-
-def answer(
-    fleet: Control,
-    task: Task,
-    text: str,
-    *,
-    force: bool = False,
-) -> Acted[Task]:
-    """Answer what a task's agent asks."""
-    from fleet.control.tasks.questions import answer
-
-    done = answer(fleet, task, text, at=datetime.now().astimezone(), force=force)
-    after = _ANSWERED.get(done.status, "it is open again")
-    return Acted(f"Answered {done.id}; {after}.", done)
+    def line(self) -> list[str]:
+        """The words of the command line that does the same."""
+        raise NotImplementedError
 
 
-def tell(fleet: Control, task: Task, text: str, *, now: bool) -> "Acted[LeftMessage]":
+class CreateAct(Act, frozen=True, kw_only=True):
+    """Create a task."""
+
+    verb = "create"
+
+    title: Annotated[str, Meta(min_length=1, max_length=500)]
+    #: The directory to work in, absolute.
+    cwd: LineText
+    description: str = ""
+    design: str = ""
+    acceptance: str = ""
+    notes: str = ""
+    priority: Annotated[int, Meta(ge=0, le=4)] = 2
+    type: str = "task"
+    labels: tuple[str, ...] = ()
+    parent: TaskId | None = None
+    #: Tasks that the new one waits for, and tasks that shall wait for it.
+    depends_on: tuple[TaskId, ...] = ()
+    blocks: tuple[TaskId, ...] = ()
+    assignee: str = ""
+    #: The same key makes the same task once, however often it is asked for.
+    key: LineText | None = None
+    #: fleet's own flags, by their names: coder, model, account, verify, scope, budget, timeout, …
+    flags: dict[str, str | tuple[str, ...]] = {}
+
+    def do(self, fleet: Control) -> ActResult:
+        from fleet.control.acts.create import create
+
+        return create(fleet, self)
+
+    def line(self) -> list[str]:
+        flags = [f"--cwd={self.cwd}"]
+        plain = ("description", "design", "acceptance", "notes", "parent", "assignee")
+        flags += [f"--{name}={value}" for name in plain if (value := getattr(self, name))]
+        flags += [f"--priority={self.priority}"] if self.priority != 2 else []
+        flags += [f"--type={self.type}"] if self.type != "task" else []
+        flags += [f"--labels={','.join(self.labels)}"] if self.labels else []
+        deps = [*self.depends_on, *(f"blocks:{each}" for each in self.blocks)]
+        flags += [f"--deps={','.join(deps)}"] if deps else []
+        for name, value in self.flags.items():
+            given = (value,) if isinstance(value, str) else value
+            flags += [f"--{name}={each}" for each in given]
+        return ["fleet", "bd", "create", self.title, *flags]
+
+
+class _TaskAct(Act, frozen=True, kw_only=True):
+    """An act on one task."""
+
+    id: TaskId
+
+
+class AnswerAct(_TaskAct, frozen=True, kw_only=True):
+    """Answer what an agent asks."""
+
+    verb = "answer"
+    role = "answer"
+
+    text: Text
+    #: Also a task that asks nothing.
+    force: bool = False
+
+    def do(self, fleet: Control) -> ActResult:
+        from fleet.control.tasks.questions import answer, answered_words
+
+        at = datetime.now().astimezone()
+        done = answer(fleet, fleet.get(self.id), self.text, at=at, force=self.force)
+        return answered_words(done), done
+
+    def line(self) -> list[str]:
+        return _flags(["fleet", "answer", self.id, self.text], force=self.force)
+
+
+class TellAct(_TaskAct, frozen=True, kw_only=True):
     """Tell a task's agent something."""
-    from fleet.control.tasks.tell import tell
 
-    left = tell(fleet, task, text, now=now)
-    return Acted(f"Told {task.id}: {left.words}.", left)
+    verb = "tell"
+    role = "answer"
 
+    text: Text
+    #: Stop the agent, and carry the session on with the message.
+    now: bool = False
 
-def stop(
-    fleet: Control,
-    word: str,
-    *,
-    now: bool,
-    say: "Tell" = unheard,
-) -> "Acted[StopEnd]":
-    """End a task's run; `now` also where the queue does not answer."""
-    from fleet.control.tasks.stop import stop
+    def do(self, fleet: Control) -> ActResult:
+        from fleet.control.tasks.tell import tell
 
-    try:
-        return _stopped(stop(fleet, fleet.get(word), now=now))
-    except QueueError as error:
-        if not now:
-            raise
-        say(f"The queue does not answer: {error.message}")
-        return stop_blindly(fleet.home, word, env=fleet.env)
+        task = fleet.get(self.id)
+        left = tell(fleet, task, self.text, now=self.now)
+        return left.told(task.id), left
+
+    def line(self) -> list[str]:
+        return _flags(["fleet", "tell", self.id, self.text], now=self.now)
 
 
-def stop_blindly(home: Home, word: str, *, env: Mapping[str, str] = os.environ) -> "Acted[StopEnd]":
-    """End a task's run at once, without the settings and without the queue."""
-    from fleet.control.tasks.stop import stop_blindly
+class StopAct(_TaskAct, frozen=True, kw_only=True):
+    """End a task's run."""
 
-    return _stopped(stop_blindly(home, word, env=env))
+    verb = "stop"
 
+    #: Kill the run, without the time to end by itself.
+    now: bool = False
 
-def _stopped(end: "StopEnd") -> "Acted[StopEnd]":
-    if not end.ended:
-        return Acted(f"{end.task_id} was told to stop and has not ended yet.", end)
-    return Acted(f"Stopped {end.task_id}: {one_line(end.why) or end.status}", end)
+    def do(self, fleet: Control) -> ActResult:
+        from fleet.control.tasks.stop import stop
 
+        end = stop(fleet, self.id, now=self.now)
+        return end.words, end
 
-def stop_all(home: Home, *, now: bool, env: Mapping[str, str] = os.environ) -> "Acted[StopAllEnd]":
-    """End every run of a home, and pause."""
-    from fleet.control.tasks.stop_all import stop_all
-
-    end = stop_all(home, now=now, env=env)
-    if not end.runs:
-        return Acted("Nothing was running.", end)
-    gone, names = sum(run.gone for run in end.runs), ", ".join(run.task_id for run in end.runs)
-    words = f"Stopped {gone} of {len(end.runs)} runs in {end.seconds:.1f} s: {names}"
-    return Acted(words, end)
+    def line(self) -> list[str]:
+        return _flags(["fleet", "stop", self.id], now=self.now)
 
 
-def retry(
-    fleet: Control,
-    task: Task,
-    *,
-    budget: Budget | None,
-    fresh: bool,
-) -> Acted[Task]:
+class RetryAct(_TaskAct, frozen=True, kw_only=True):
     """Put a task back into the queue."""
-    from fleet.control.tasks.retry import retry
 
-    done = retry(fleet, task, budget=budget, fresh=fresh)
-    anew = " It begins anew, with a clone of where its branch stands." if fresh else ""
-    return Acted(f"{done.id} is open again; its attempts are forgotten.{anew}", done)
+    verb = "retry"
+
+    #: What the task may spend from now on, like `$10`.
+    budget: LineText | None = None
+    #: A new clone, and a new session.
+    fresh: bool = False
+
+    def do(self, fleet: Control) -> ActResult:
+        from fleet.control.acts.task_flags import budget_from
+        from fleet.control.tasks.retry import retried_words, retry
+
+        budget = None if self.budget is None else budget_from(self.budget)
+        done = retry(fleet, fleet.get(self.id), budget=budget, fresh=self.fresh)
+        return retried_words(done, fresh=self.fresh), done
+
+    def line(self) -> list[str]:
+        line = _flags(["fleet", "retry", self.id], fresh=self.fresh)
+        return [*line, *(["--budget", self.budget] if self.budget else [])]
 
 
-def pause(home: Home) -> Acted[None]:
+class PauseAct(Act, frozen=True, kw_only=True):
     """Start no new runs."""
-    from fleet.control.pause import pause
 
-    return Acted(("Paused" if pause(home) else "Paused already") + ": no new runs.", None)
+    verb = "pause"
 
+    def do(self, fleet: Control) -> ActResult:
+        from fleet.control.pause import pause, paused_words
 
-def resume(fleet: Control, *, retry_stopped: bool) -> "Acted[Retried | None]":
-    """Start runs again; also those that were stopped all at once."""
-    from fleet.control.pause import unpause
-    from fleet.control.tasks import stop_all
+        return paused_words(pause(fleet.home)), None
 
-    words = "Resumed." if unpause(fleet.home) else "Nothing was paused."
-    return Acted(words, stop_all.retry_stopped(fleet) if retry_stopped else None)
+    def line(self) -> list[str]:
+        return ["fleet", "pause"]
 
 
-def resume_coder(fleet: Control, coder: str) -> Acted[None]:
-    """Give a held coder work again."""
-    from fleet.control.resume import resume_coder
+class ResumeAct(Act, frozen=True, kw_only=True):
+    """Start runs again."""
 
-    tasks = resume_coder(fleet, coder)
-    return Acted(f"{coder} gets work again; {len(tasks)} tasks waited for it.", None)
+    verb = "resume"
 
+    #: A coder that is held and gets work again; nothing else is resumed then.
+    coder: LineText | None = None
+    retry_stopped: bool = False
 
-def reject(
-    fleet: Control,
-    task: Task,
-    text: str,
-    comments: Sequence[tuple[str, str]],
-    *,
-    work: "WorkToReview | None" = None,
-) -> "Acted[GivenReview]":
-    """Send work back to its session; each comment is of a FILE:LINE. `work`: as it was shown."""
-    from fleet.control.review.review import remarks_on, send_back, work_of
+    def do(self, fleet: Control) -> ActResult:
+        from fleet.control.pause import unpause, unpaused_words
+        from fleet.control.resume import resume_coder
+        from fleet.control.tasks.stop_all import try_stopped
 
-    remarks = remarks_on(work or work_of(fleet, task.id), comments) if comments else []
-    done = send_back(fleet, task, whole=text, remarks=remarks)
-    return Acted(_sent_back(task.id, done), done)
+        if self.coder is not None:
+            return resume_coder(fleet, self.coder), None
+        words = unpaused_words(unpause(fleet.home))
+        return words, try_stopped(fleet) if self.retry_stopped else None
 
-
-def _sent_back(task_id: str, done: "GivenReview") -> str:
-    match done.message.reader:
-        case "agent":
-            return (
-                f"Told {task_id}: its agent (run {done.message.run}) reads it with its next step."
-            )
-        case "next_run_deaf":
-            return (
-                f"Told {task_id}: its agent cannot be reached, so its next run reads it."
-                f" To stop the agent for it: fleet stop {task_id}, then fleet retry {task_id}"
-            )
-        case _ if done.reopened:
-            return f"{task_id} is open again: its next run goes on with what you said."
-        case _:
-            return f"Told {task_id}: its next run goes on with what you said."
+    def line(self) -> list[str]:
+        coder = ["--coder", self.coder] if self.coder else []
+        return [*_flags(["fleet", "resume", *coder], retry_stopped=self.retry_stopped)]
 
 
-def approve(fleet: Control, task_id: str) -> Acted[Landing]:
+class StopAllAct(Act, frozen=True, kw_only=True):
+    """End every run."""
+
+    verb = "stop_all"
+
+    #: The word `stop`, typed by the person.
+    confirm: str
+    now: bool = False
+
+    def do(self, fleet: Control) -> ActResult:
+        from fleet.control.tasks.stop_all import stop_all
+
+        if self.confirm != "stop":
+            raise BadInput("to stop everything, confirm it with the word stop")
+        end = stop_all(fleet.home, now=self.now, env=fleet.env)
+        return end.words, end
+
+    def line(self) -> list[str]:
+        return _flags(["fleet", "stop", "--all"], now=self.now)
+
+
+class CommentOnLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a review says of one line of the diff."""
+
+    path: LineText
+    line: Annotated[int, Meta(ge=1)]
+    text: Text
+
+
+class RejectAct(_TaskAct, frozen=True, kw_only=True):
+    """Send work back."""
+
+    verb = "reject"
+
+    text: str = ""
+    comments: tuple[CommentOnLine, ...] = ()
+
+    def do(self, fleet: Control) -> ActResult:
+        from fleet.control.review.review import remarks_on, send_back, work_of
+
+        task = fleet.get(self.id)
+        places = [(f"{each.path}:{each.line}", each.text) for each in self.comments]
+        remarks = remarks_on(work_of(fleet, task.id), places) if places else ()
+        done = send_back(fleet, task, whole=self.text, remarks=remarks)
+        return done.told(task.id), done
+
+    def line(self) -> list[str]:
+        flags = ["--reject", self.text] if self.text else []
+        for each in self.comments:
+            flags += ["--comment", f"{each.path}:{each.line}", each.text]
+        return ["fleet", "review", self.id, *flags]
+
+
+class ApproveAct(_TaskAct, frozen=True, kw_only=True):
     """Let work land."""
-    from fleet.control.landing.approve import approve
 
-    (landing,) = approve(fleet, [task_id])
-    return Acted(f"Approved: {landing.words()}.", landing)
+    verb = "approve"
+
+    def do(self, fleet: Control) -> ActResult:
+        from fleet.control.landing.approve import approve
+
+        (landing,) = approve(fleet, [fleet.get(self.id).id])
+        return f"Approved: {landing.words()}.", landing
+
+    def line(self) -> list[str]:
+        return ["fleet", "review", self.id, "--approve"]
 
 
-def land(
-    fleet: Control,
-    task_ids: Sequence[str],
-    *,
-    wait: bool,
-    say: "Tell" = unheard,
-) -> "Acted[LandEnd]":
+class LandAct(_TaskAct, frozen=True, kw_only=True):
     """Approve work and land it."""
-    from fleet.control.landing.land import land
 
-    end = land(fleet, task_ids, wait=wait, tell=say)
-    sentences = [f"{each} has landed." for each in end.landed]
-    sentences += [f"{each}: {words}." for each, words in end.left if each in task_ids]
-    return Acted(" ".join(sentences), end)
+    verb = "land"
+
+    def do(self, fleet: Control) -> ActResult:
+        from fleet.control.landing.land import land
+
+        task_id = fleet.get(self.id).id
+        end = land(fleet, [task_id], wait=False, tell=lambda _: None)
+        sentences = [f"{each} has landed." for each in end.landed]
+        sentences += [f"{each}: {words}." for each, words in end.left if each == task_id]
+        return " ".join(sentences), end
+
+    def line(self) -> list[str]:
+        return ["fleet", "land", self.id]
 
 
-def hold(fleet: Control, task_id: str) -> Acted[Landing]:
+class HoldAct(_TaskAct, frozen=True, kw_only=True):
     """Keep work from landing."""
-    from fleet.control.landing.approve import hold
 
-    landing = hold(fleet, task_id)
-    return Acted(f"{task_id}: {one_line(landing.words())}.", landing)
+    verb = "hold"
+
+    def do(self, fleet: Control) -> ActResult:
+        from fleet.control.landing.approve import hold
+
+        landing = hold(fleet, task_id := fleet.get(self.id).id)
+        return f"{task_id}: {one_line(landing.words())}.", landing
+
+    def line(self) -> list[str]:
+        return ["fleet", "land", "--hold", self.id]
 
 
-def release(fleet: Control, task_id: str) -> Acted[Landing]:
+class ReleaseAct(_TaskAct, frozen=True, kw_only=True):
     """Let held work land again."""
-    from fleet.control.landing.approve import release
 
-    landing = release(fleet, task_id)
-    return Acted(f"{task_id}: {one_line(landing.words())}.", landing)
+    verb = "release"
+
+    def do(self, fleet: Control) -> ActResult:
+        from fleet.control.landing.approve import release
+
+        landing = release(fleet, task_id := fleet.get(self.id).id)
+        return f"{task_id}: {one_line(landing.words())}.", landing
+
+    def line(self) -> list[str]:
+        return ["fleet", "land", "--release", self.id]
 
 
-def revert(fleet: Control, task: Task) -> "Acted[RevertedWork]":
+class RevertAct(_TaskAct, frozen=True, kw_only=True):
     """Take landed work off its branch."""
-    from fleet.control.landing.revert import revert
 
-    end = revert(fleet, task)
-    follows = f"; {end.into} follows later: {one_line(end.behind)}" if end.behind else ""
-    return Acted(f"{task.id}: taken off {end.into}, as {end.commit[:7]}{follows}.", end)
+    verb = "revert"
+
+    def do(self, fleet: Control) -> ActResult:
+        from fleet.control.landing.revert import revert
+
+        end = revert(fleet, fleet.get(self.id))
+        return end.words, end
+
+    def line(self) -> list[str]:
+        return ["fleet", "land", "--revert", self.id]
 
 
-def pick(
-    fleet: Control,
-    task: Task,
-    entry: str,
-    *,
-    force: bool = False,
-) -> "Acted[ComparisonEnd]":
-    """Land one entry of a comparison, and put the others away."""
-    from fleet.control.compare.finish import pick
+class PickAct(_TaskAct, frozen=True, kw_only=True):
+    """Land one entry of a comparison."""
 
-    end = pick(fleet, task, entry, force=force)
-    comparison, landed = end.comparison, end.landed
-    if landed is None:
-        return Acted(f"{entry} was picked for {task.id}.", end)
-    where = f"{one_line(landed.branch)} ({landed.how}: {landed.commit[:12]})"
-    words = f"Landed {comparison.picked} on {where}, and closed {comparison.task_id}."
-    return Acted(" ".join((words, *map(one_line, landed.sentences))), end)
+    verb = "pick"
+
+    entry: LineText
+    force: bool = False
+
+    def do(self, fleet: Control) -> ActResult:
+        from fleet.control.compare.finish import pick
+
+        end = pick(fleet, fleet.get(self.id), self.entry, force=self.force)
+        return end.words, end
+
+    def line(self) -> list[str]:
+        return _flags(["fleet", "compare", self.id, "--pick", self.entry], force=self.force)
+
+
+def _flags(line: Sequence[str], **flags: bool) -> list[str]:
+    return [*line, *(f"--{name.replace('_', '-')}" for name, given in flags.items() if given)]

@@ -20,6 +20,7 @@ from fleet.runs import closed_by_hand, receipt_json
 from fleet.runs.run_directory import newest_first
 from fleet.schemas import Task
 from fleet.schemas.comparison import DONE, Comparison, Entry
+from fleet.schemas.shown_text import one_line
 
 #: How often a task is closed anew that changes meanwhile.
 _TRIES = 5
@@ -33,6 +34,16 @@ class ComparisonEnd(Struct, frozen=True, kw_only=True):
     #: None: nothing was picked.
     landed: LandedEntry | None = None
     put_away: tuple[PutAway, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What the person who picked an entry is told."""
+        picked, of, landed = self.comparison.picked, self.comparison.task_id, self.landed
+        if landed is None:
+            return f"{picked} was picked for {of}."
+        where = f"{one_line(landed.branch)} ({landed.how}: {landed.commit[:12]})"
+        words = f"Landed {picked} on {where}, and closed {of}."
+        return " ".join((words, *map(one_line, landed.sentences)))
 
 
 def find_entry(comparison: Comparison, word: str) -> Entry:
@@ -186,7 +197,7 @@ def _stopped(fleet: Control, task: Task) -> Task:
     """Stop the task's run; returns the task after that."""
     if lives(fleet, task) or task.lease_owner is not None:
         try:
-            end = stop(fleet, task, now=False)
+            end = stop(fleet, task.id, now=False)
         except Refused:
             end = None  # no process is alive, and no supervisor settles the run
         if end is not None and not end.ended:

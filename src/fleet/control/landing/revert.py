@@ -32,6 +32,7 @@ from fleet.landing.settle_landing import LandingSettler, Unlandable
 from fleet.landing.train_state import FoldProver, TrainEnd
 from fleet.landing.waiting_work import WaitingWork, work_of_run
 from fleet.schemas import Task
+from fleet.schemas.shown_text import one_line
 
 _LIMIT = 300.0
 #: Seconds to wait for another lander of the repository, and between two looks.
@@ -48,6 +49,12 @@ class RevertedWork(Struct, frozen=True, kw_only=True):
     behind: str = ""
     #: What a person should know of the checkouts that followed.
     sentences: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What the person is told."""
+        follows = f"; {self.into} follows later: {one_line(self.behind)}" if self.behind else ""
+        return f"{self.task_id}: taken off {self.into}, as {self.commit[:7]}{follows}."
 
 
 class _RevertSettler(LandingSettler):

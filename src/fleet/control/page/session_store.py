@@ -15,7 +15,7 @@ from typing import get_args
 
 from msgspec import Struct, structs
 
-from fleet.control.acts.act_table import Role
+from fleet.control.acts.each_act import Role
 from fleet.errors import BadInput, NotFound
 from fleet.files.file_lock import exclusive
 from fleet.files.json_record import JsonRecord

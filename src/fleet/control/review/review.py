@@ -42,6 +42,21 @@ class GivenReview(Struct, frozen=True, kw_only=True):
     message: LeftMessage
     reopened: bool = False
 
+    def told(self, task_id: str) -> str:
+        """What the person is told."""
+        match self.message.reader:
+            case "agent":
+                return self.message.told(task_id)
+            case "next_run_deaf":
+                return (
+                    f"Told {task_id}: its agent cannot be reached, so its next run reads it."
+                    f" To stop the agent for it: fleet stop {task_id}, then fleet retry {task_id}"
+                )
+            case _ if self.reopened:
+                return f"{task_id} is open again: its next run goes on with what you said."
+            case _:
+                return f"Told {task_id}: its next run goes on with what you said."
+
 
 def work_of(fleet: Control, word: str) -> WorkToReview:
     """The work of a task. Raises Missing if no run has left anything yet."""

@@ -30,6 +30,8 @@ from fleet.schemas import Blocked, NeedsHuman, Task
 _NOTE_CAP = 500
 #: Seconds for another host to hand an answer on, and between two looks.
 _HANDED_ON, _LOOK = 20.0, 0.2
+#: What becomes of a task that was answered, where it does not go back into the queue.
+_ANSWERED = {"in_progress": "its agent goes on with it", "closed": "it is closed"}
 #: What a person can say to a task that an agent proposed.
 DECISIONS = ("accept", "refuse")
 
@@ -211,6 +213,11 @@ def answer(
     _store_answer(fleet, task, asked=False)
     # The question stays in the notes; what stands below it says that it is no longer open.
     return fleet.queue.reopen_task(task, by=fleet.by, note=f"ANSWERED: {_first(text)}")
+
+
+def answered_words(task: Task) -> str:
+    """What a person is told of a task that was answered."""
+    return f"Answered {task.id}; {_ANSWERED.get(task.status, 'it is open again')}."
 
 
 def _store_answer(fleet: Control, task: Task, *, asked: bool) -> None:

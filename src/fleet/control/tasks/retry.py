@@ -49,6 +49,12 @@ def retry(
     return fleet.queue.reopen_task(task, by=fleet.by, anew=True)
 
 
+def retried_words(task: Task, *, fresh: bool) -> str:
+    """What a person is told of a task that was put back."""
+    anew = " It begins anew, with a clone of where its branch stands." if fresh else ""
+    return f"{task.id} is open again; its attempts are forgotten.{anew}"
+
+
 def _begin_afresh(fleet: Control, task: Task) -> None:
     from fleet.git.clone.task_work import forget_clone  # frequent commands load no git
 

@@ -8,7 +8,7 @@ supervisor settles the task by that.
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from msgspec import Struct
@@ -18,7 +18,7 @@ from fleet.control import Control
 from fleet.control.tasks.in_progress import is_of_lease
 from fleet.control.tasks.kill_runs import brake
 from fleet.control.tasks.retry import lives, way_on
-from fleet.errors import InvalidTask, Refused
+from fleet.errors import InvalidTask, QueueError, Refused
 from fleet.evidence.inspect_run import inspect_run
 from fleet.evidence.verify_place import InspectedRun
 from fleet.files.inotify import DirectoryWatch
@@ -31,6 +31,7 @@ from fleet.runs import agent_claim, stop_reason
 from fleet.runs.outcome_history import believed_ending, read_ending
 from fleet.runs.run_directory import Run, latest_run
 from fleet.schemas import Status, Stopped, Task
+from fleet.schemas.shown_text import one_line
 from fleet.settlement.end_run import due_inspection, end_of, note_end, outcome_of
 from fleet.settlement.run_record import ExitedRun, ProcessEnd, RunRecord
 from fleet.spending.day_ledger import DayLedger
@@ -56,15 +57,35 @@ class StopEnd(Struct, frozen=True, kw_only=True):
     #: The queue knows; otherwise a supervisor still has to tell the queue.
     settled: bool = False
 
+    @property
+    def words(self) -> str:
+        """What the person is told."""
+        if not self.ended:
+            return f"{self.task_id} was told to stop and has not ended yet."
+        return f"Stopped {self.task_id}: {one_line(self.why) or self.status}"
+
 
 def stop(
     fleet: Control,
-    task: Task,
+    word: str,
     *,
     now: bool,
+    say: Callable[[str], None] = lambda _: None,
     margin: float = MARGIN,
 ) -> StopEnd:
-    """End a task's run, and wait for the end or until time is up."""
+    """End a task's run, and wait for the end or until time is up; `now` also where the queue does
+    not answer, which `say` is told.
+    """
+    try:
+        return _stop(fleet, fleet.get(word), now=now, margin=margin)
+    except QueueError as error:
+        if not now:
+            raise
+        say(f"The queue does not answer: {error.message}")
+        return stop_blindly(fleet.home, word, env=fleet.env)
+
+
+def _stop(fleet: Control, task: Task, *, now: bool, margin: float) -> StopEnd:
     _check_running(fleet, task)
     by, run = fleet.by, latest_run(fleet.home.task(task.id))
     patience = (0.0 if now else _grace(fleet, run)) + margin

@@ -37,6 +37,15 @@ class StopAllEnd(Struct, frozen=True, kw_only=True):
     #: No new run begins until `fleet resume`.
     paused: bool = True
 
+    @property
+    def words(self) -> str:
+        """What the person is told."""
+        if not self.runs:
+            return "Nothing was running."
+        gone = sum(run.gone for run in self.runs)
+        names = ", ".join(run.task_id for run in self.runs)
+        return f"Stopped {gone} of {len(self.runs)} runs in {self.seconds:.1f} s: {names}"
+
 
 class Retried(Struct, frozen=True, kw_only=True):
     """What became of the tasks that had been stopped."""
@@ -85,7 +94,7 @@ def stopped_tasks(home: Home) -> tuple[str, ...]:
     return _RECORD.read_or_none(home.path / FILE) or ()
 
 
-def retry_stopped(fleet: Control) -> Retried:
+def try_stopped(fleet: Control) -> Retried:
     """Try the stopped tasks again. A task that cannot be tried yet is kept for the next time."""
     again: list[str] = []
     not_yet: dict[str, str] = {}

@@ -39,6 +39,10 @@ class LeftMessage(Struct, frozen=True, kw_only=True):
     reader: MessageReader
     run: int | None = None
 
+    def told(self, task_id: str) -> str:
+        """What the person is told: when the message is read, and by which agent."""
+        return f"Told {task_id}: {self.words}."
+
     @property
     def words(self) -> str:
         """When the message is read, and by which agent."""

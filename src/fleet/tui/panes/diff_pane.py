@@ -11,7 +11,7 @@ from fleet.tui.spans import Listing
 from fleet.tui.views.patch_lines import SPLIT_FROM, patch_listing, place_of
 
 if TYPE_CHECKING:
-    from fleet.control.acts.wishes import CommentOnLine
+    from fleet.control.acts.each_act import CommentOnLine
 
 #: Files are read at once until this many lines are there; further files when they are opened.
 _AT_ONCE = 2000

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from fleet.control.acts import each_act
+from fleet.control import pause
 from fleet.control.acts.act_table import carry_out
 from fleet.control.audit import audit_log
 from fleet.control.audit.audit_log import lines, record, verify
@@ -96,7 +96,7 @@ def test_an_act_that_breaks_off_is_recorded_too(fleet, monkeypatch):
     def gone(_):
         raise OSError(5, os.strerror(5))
 
-    monkeypatch.setattr(each_act, "pause", gone)
+    monkeypatch.setattr(pause, "pause", gone)
     with pytest.raises(OSError, match="Input/output"):
         carry_out(fleet, "pause", {}, surface="web")
     (line,) = lines(fleet.home)
