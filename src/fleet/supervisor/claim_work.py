@@ -110,8 +110,7 @@ class Claimer:
             return
         beads = state.config.queue == "beads"
         self._ask_at = time.monotonic() + (_ASK_BEADS_AGAIN if beads else _ASK_AGAIN)
-        usual = state.coder or state.config.coder
-        self._ask(free, heartbeat.offer_now(usual))
+        self._ask(free, heartbeat.offer_now(state.config.coder))
 
     def _ask(self, count: int, offer: Offer | None) -> None:
         """Have the queue asked; the answer is the leases, and until when they are held for
@@ -179,7 +178,7 @@ def _waits_for_person(state: SupervisorState, task: Task) -> str:
     if state.meter.waits_for_budget(task):
         return "a budget is spent"
     try:
-        place = place_of(state.home, state.config, task, coder=state.coder)
+        place = place_of(state.home, state.config, task)
         coders.find(place.coder, state.home.path)
     except Untrusted as error:
         return error.message

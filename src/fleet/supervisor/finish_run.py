@@ -201,7 +201,7 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
     now, jitter = state.now(), random.random()  # noqa: S311 - not a secret
     # Whether there is another seat is asked only where it matters.
     elsewhere = isinstance(outcome, RateLimited | Failed) and state.accounts.has_other_seat(
-        state.config, assignment.lease.task, run.account, coder=state.coder
+        state.config, assignment.lease.task, run.account
     )
     end = end_of(
         ended, outcome, findings, state.config, now,

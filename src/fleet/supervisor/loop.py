@@ -62,6 +62,8 @@ class LoopMemory(Struct):
     """What the loop remembers from one turn to the next."""
 
     config_stamp: tuple[int, int, int]
+    #: The coder of tasks that name none, whatever the settings say; None: the configured one.
+    coder: str | None = None
     #: When the next tick is due, on the monotonic clock.
     tick: float = 0.0
     published: SupervisorStatus | None = None
@@ -92,6 +94,7 @@ class Supervisor:
         echo: Callable[[str], None] | None = print,
         patience: Patience | None = None,
     ) -> None:
+        config = structs.replace(config, coder=coder or config.coder)
         log = Log(home.logging, utc, echo)
         self.selector = selectors.DefaultSelector()
         pool = WorkerPool()
@@ -106,7 +109,7 @@ class Supervisor:
         heartbeat = make_heartbeat(home, config, log.say)
         self.state = SupervisorState(
             home, config, queue=queue, log=log, now=heartbeat.now,
-            coder=coder, pool=pool, heartbeat=heartbeat,
+            pool=pool, heartbeat=heartbeat,
         )  # fmt: skip
         if config.shares_queue:
             self.state.share(finishing)
@@ -120,7 +123,7 @@ class Supervisor:
         self.schedules = ScheduleClock(self.state)
         self.beside = side_processes(self.state)
         self.shutdown = Shutdown()
-        self._memory = LoopMemory(stamp_of(home.config))
+        self._memory = LoopMemory(stamp_of(home.config), coder)
         self._blocked: set[str] = set()
 
     @property
@@ -291,7 +294,8 @@ class Supervisor:
         queue = self.state.config.queue
         if fresh.queue != queue:
             self.log.say("config", "another queue takes effect after: fleet restart")
-        self.state.apply(structs.replace(fresh, queue=queue))
+        coder = self._memory.coder or fresh.coder
+        self.state.apply(structs.replace(fresh, queue=queue, coder=coder))
         self.claimer.want()
         wake_all(self.state)
         self.log.say("config", "settings applied")

@@ -56,7 +56,7 @@ Happening = QueueChanged | TaskSettled | LandingEnded
 
 
 class SupervisorState:
-    """One supervisor's state. `coder` replaces the configured one."""
+    """One supervisor's state."""
 
     def __init__(
         self,
@@ -66,13 +66,14 @@ class SupervisorState:
         queue: QueueThread,
         log: Log,
         now: Callable[[], datetime],
-        coder: str | None = None,
         pool: WorkerPool | None = None,
         heartbeat: Heartbeat | NoHosts | None = None,
     ) -> None:
-        self.home, self.config, self.coder = home, config, coder
+        self.home, self.config = home, config
         #: This supervisor among the hosts of a shared queue.
         self.heartbeat = heartbeat or NoHosts()
+        #: On a queue that hosts share: what goes from host to host; None: there is one host.
+        self.travel: HostTravel | None = None
         self.queue, self.log, self.now = queue, log, now
         self.assignments = Assignments()
         #: What happened since the last turn of the loop, oldest first.
@@ -89,17 +90,12 @@ class SupervisorState:
         #: Why all runs are to end; runs that come to light from then on are stopped too.
         self.stopping: Stopped | None = None
 
-    @property
-    def travel(self) -> "HostTravel | None":
-        """On a queue that hosts share: what goes from host to host; None: there is one host."""
-        return self.queue.travel
-
     def share(self, open_queue: "Callable[[], Queue]") -> None:
         """Other hosts work on the queue too: tasks and what is known of them travel."""
         from fleet.supervisor.travel.host_travel import HostTravel  # one machine needs none of it
 
         living, me = self.assignments.living, self.queue.owner
-        self.queue.travel = HostTravel(self.home, self.config, open_queue, living, me=me)
+        self.travel = HostTravel(self.home, self.config, open_queue, living, me=me)
 
     def tell_hosts(self, task_id: str) -> None:
         """Other hosts are to know what became of a task."""

@@ -35,7 +35,6 @@ class SettlingQueue:
     """Settles at once; `settled` holds the settlement of each task."""
 
     terms = ALONE
-    travel = None
 
     def __init__(self):
         self.settled = {}

@@ -35,7 +35,7 @@ class FencedTravel:
 def test_a_run_whose_task_was_claimed_again_is_sent_again(state, queue, monkeypatch):
     """Under the first lease nothing was stored: the task would be closed without its evidence."""
     jobs = []
-    queue.travel = FencedTravel()
+    state.travel = FencedTravel()
     monkeypatch.setattr(state.inspections, "submit", lambda *job: jobs.append(job))
     run = a_run(state.home.task("fleet-1"))
     assignment = state.assignments.take(a_lease(fence=1))
@@ -47,7 +47,7 @@ def test_a_run_whose_task_was_claimed_again_is_sent_again(state, queue, monkeypa
     assert queue.settled == {}
     job, then = jobs[1]
     then(job())
-    assert queue.travel.fences == [1, 2]
+    assert state.travel.fences == [1, 2]
     assert queue.settled == {"fleet-1": DONE}
 
 

@@ -206,14 +206,10 @@ class AccountAssigner:
         standings = self._standings(stages, task_id, now)
         return choose(stages, self.accounts.states, standings, now)
 
-    def has_other_seat(
-        self, config: Config, task: Task, account: str, *, coder: str | None = None
-    ) -> bool:
-        """Whether the task could run elsewhere than on this account with the first model; `coder`
-        replaces the configured one.
-        """
+    def has_other_seat(self, config: Config, task: Task, account: str) -> bool:
+        """Whether the task could run elsewhere than on this account with the first model."""
         with suppress(FleetError):
-            place = candidates.place_of(self._home, config, task, coder=coder)
+            place = candidates.place_of(self._home, config, task)
             stages = candidates.stages_of(place, config, self._home.path)
             seats = [seat for stage in stages for seat in stage]
             return len(stages) > 1 or any(seat.account.name != account for seat in seats)

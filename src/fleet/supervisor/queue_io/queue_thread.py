@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -22,9 +22,6 @@ from fleet.errors import BadInput, FleetError, NotFound, QueueError, Refused, Wr
 from fleet.queue.protocol import Filter, LeaseLost, Queue
 from fleet.schemas import Lease, Settlement, Task
 from fleet.schemas.hosts.lease_terms import ALONE, LeaseTerms
-
-if TYPE_CHECKING:
-    from fleet.supervisor.travel.host_travel import HostTravel
 
 T = TypeVar("T")
 
@@ -73,8 +70,6 @@ class QueueThread:
         terms: LeaseTerms = ALONE,
     ) -> None:
         self.owner, self.terms = owner, terms
-        #: On a queue that hosts share: what goes from host to host beside these calls.
-        self.travel: HostTravel | None = None
         self._open = open_queue
         self._say = say
         #: Called in the queue's thread with a queue whose files are not at their path any more.

@@ -101,7 +101,7 @@ def _has_account_again(state: SupervisorState, task: Task) -> bool:
     if not was_put_off(state.home.task(task.id), task.not_before) or untrusted(state.home, task):
         return False
     try:
-        place = place_of(state.home, state.config, task, coder=state.coder)
+        place = place_of(state.home, state.config, task)
     except FleetError:
         return False
     if state.meter.spent(place.cwd) is not None:

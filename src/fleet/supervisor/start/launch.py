@@ -56,7 +56,7 @@ def placed(state: SupervisorState, task: Task) -> Place:
     """Where a task runs and what the task asks for. Raises FleetError."""
     if compare_json.is_open(state.home, task.id):
         raise InvalidTask(f"it is being compared: fleet compare {task.id}")
-    place = place_of(state.home, state.config, task, coder=state.coder)
+    place = place_of(state.home, state.config, task)
     _check_coder(state, place.coder)
     if place.origin is None and not Path(place.cwd).is_dir():
         raise NotHere(f"its directory {place.cwd} is not there")
