@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from fleet.config import Config
-from fleet.control.queue.other_hosts import watched
+from fleet.control.hosts.other_hosts import watched
 from fleet.home import Home, make_home
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.postgres import open_postgres

@@ -8,7 +8,7 @@ from fleet import control
 from fleet.cli.json_output import print_json
 from fleet.cli.live_view import waiting
 from fleet.cli.terminal_text import print_line
-from fleet.control.hosts import act_on_host
+from fleet.control.hosts import hosts_now
 from fleet.control.hosts.add.add_host import AddedHost, HostFacts, HostPlan, Start, add_host, look
 from fleet.control.hosts.add.ssh_call import destination
 from fleet.errors import BadInput
@@ -97,7 +97,7 @@ def add(
 @click.argument("name")
 def drain(name: str) -> None:
     """Let a host finish what it has, and take nothing new until `resume`: before an upgrade."""
-    host = act_on_host.drain(control.opened(), name)
+    host = hosts_now.drain(control.opened(), name)
     click.echo(f"{host.name} takes nothing new. To go on: fleet host resume {host.name}")
 
 
@@ -105,7 +105,7 @@ def drain(name: str) -> None:
 @click.argument("name")
 def resume(name: str) -> None:
     """Let a drained host take tasks again."""
-    click.echo(f"{act_on_host.resume(control.opened(), name).name} takes tasks again.")
+    click.echo(f"{hosts_now.resume(control.opened(), name).name} takes tasks again.")
 
 
 @command.command()
@@ -119,7 +119,7 @@ def lost(name: str, yes: bool) -> None:
     if not yes:
         question = f"Is host {name} off for certain? Agents that live on there would work twice."
         click.confirm(question, abort=True)
-    host, freed = act_on_host.lost(control.opened(), name)
+    host, freed = hosts_now.lost(control.opened(), name)
     tasks = counted(len(freed), "task")
     click.echo(f"{host.name} is given up. {tasks} can begin elsewhere: {', '.join(freed) or '-'}")
 
@@ -128,7 +128,7 @@ def lost(name: str, yes: bool) -> None:
 @click.argument("name")
 def remove(name: str) -> None:
     """Forget a host that is gone and holds no task."""
-    click.echo(f"{act_on_host.remove(control.opened(), name).name} is forgotten.")
+    click.echo(f"{hosts_now.remove(control.opened(), name).name} is forgotten.")
 
 
 def _given(queue: str) -> str:

@@ -5,7 +5,7 @@ import os
 import click
 
 from fleet.cli.terminal_text import print_line
-from fleet.control.hosts.other_hosts_go_on import other_hosts_go_on
+from fleet.control.hosts.hosts_now import other_hosts_go_on
 from fleet.control.pause import pause, paused_words
 from fleet.home import home_from, open_home
 from fleet.schemas.shown_text import one_line

@@ -89,7 +89,7 @@ def _print_end(home: Home, end: "StopEnd", *, as_json: bool) -> int:
 
 
 def _all(home: Home, *, now: bool, as_json: bool) -> int:
-    from fleet.control.hosts.other_hosts_go_on import other_hosts_go_on
+    from fleet.control.hosts.hosts_now import other_hosts_go_on
     from fleet.control.status import is_supervised
     from fleet.control.tasks.stop_all import stop_all
 

@@ -112,7 +112,7 @@ def _status(fleet: Control, task: Task, landing: Landing | None) -> str:
         return f"{task.status} ({one_line(task.assignee)})"
     if not fleet.is_shared:
         return f"{task.status} (with fleet)"
-    from fleet.control.hosts.runs_elsewhere import runs_elsewhere
+    from fleet.control.hosts.other_hosts import runs_elsewhere
 
     return f"{task.status} (with fleet on host {runs_elsewhere(fleet, task.id).host_of(task)})"
 

@@ -13,7 +13,7 @@ from fleet.bd.pflag import FlagError, parse, take
 from fleet.control import Control
 from fleet.control.acts.change_settings import FIELDS, plan_changes
 from fleet.control.acts.task_flags import FlagValues, shown_settings
-from fleet.control.queue.other_hosts import write_settings
+from fleet.control.hosts.other_hosts import write_settings
 from fleet.errors import BadInput
 from fleet.schemas import Settings, Task
 from fleet.schemas.shown_text import harmless, one_line

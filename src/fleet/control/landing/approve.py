@@ -12,11 +12,11 @@ from functools import partial
 from msgspec import structs
 
 from fleet.control import Control, refuse_agents
+from fleet.control.hosts.other_hosts import store_task_file
 from fleet.control.landing.open_landings import landing_host
 from fleet.control.landing.project_git import ProjectGit
 from fleet.control.landing.waiting_list import land_rules_of
 from fleet.control.landing.withdraw import leave_train
-from fleet.control.queue.other_hosts import store_task_file
 from fleet.errors import FleetError, Refused
 from fleet.home import landing_json, owner_file
 from fleet.home.clone_record import branch_of

@@ -8,8 +8,8 @@ from msgspec import structs
 
 from fleet.bd.actor import owner
 from fleet.control import Control, refuse_agents
+from fleet.control.hosts.other_hosts import write_settings
 from fleet.control.plan.load_plan import LoadedPlan
-from fleet.control.queue.other_hosts import write_settings
 from fleet.control.queue.place_code import place_code
 from fleet.files.file_lock import exclusive
 from fleet.home import task_json

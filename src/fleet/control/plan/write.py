@@ -7,9 +7,9 @@ from msgspec import structs
 
 from fleet.bd.actor import owner
 from fleet.control import Control, refuse_agents
+from fleet.control.hosts.other_hosts import bring_if_possible
 from fleet.control.plan.apply import WrittenPlan, apply, known_tasks
 from fleet.control.plan.load_plan import LoadedPlan, loaded, project_of
-from fleet.control.queue.other_hosts import bring_if_possible
 from fleet.control.queue.place_code import place_code
 from fleet.control.task_directory import checked_directory, plain_path
 from fleet.control.tasks.questions import writes_plan

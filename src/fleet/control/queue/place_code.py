@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from fleet.control import Control
+from fleet.control.hosts.other_hosts import write_settings
 from fleet.errors import BadInput, FleetError
 from fleet.git import tree_snapshot
 from fleet.git.commit_object import write_commit
@@ -18,11 +19,11 @@ from fleet.git.mirror.code_source import CodeSource, code_source
 from fleet.git.mirror.result_refs import BASE, ResultPushed, push_result
 from fleet.git.own.own_repository import own_repository
 from fleet.git.remote.trusted_remotes import is_trusted_address
-from fleet.home import owner_file, task_json
+from fleet.home import owner_file
 from fleet.home.task_json import settings_of
 from fleet.home.task_policy import policy_of
 from fleet.runs.run_directory import latest_run
-from fleet.schemas import Settings, Task, settings_metadata
+from fleet.schemas import Settings, Task
 from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.schemas.policy import LandRules
 
@@ -83,7 +84,7 @@ def place_again(fleet: Control, task: Task) -> None:
     if known is not None and known.changes == "awaited":
         push_changes(fleet, task, settings)
     elif known is None and (placed := place_code(fleet, settings).settings).repository:
-        _store(fleet, task, placed)
+        write_settings(fleet, task, placed)
 
 
 def why_it_stays(fleet: Control, task_id: str, settings: Settings) -> str:
@@ -103,7 +104,7 @@ def push_changes(fleet: Control, task: Task, settings: Settings) -> str:
     Returns why that could not be done, and lets the task run on this host alone then; or nothing.
     """
     if why := _push_snapshot(fleet, task, settings):
-        _store(fleet, task, structs.replace(settings, repository=None))
+        write_settings(fleet, task, structs.replace(settings, repository=None))
     return why
 
 
@@ -120,13 +121,8 @@ def _push_snapshot(fleet: Control, task: Task, settings: Settings) -> str:
     if not isinstance(answer, ResultPushed):
         return str(getattr(answer, "why", "the repository did not take it"))
     rules = policy_of(fleet.config, settings, cwd).policy
-    _store(fleet, task, _recorded(settings, source, commit, rules.land, changes="pushed"))
+    write_settings(fleet, task, _recorded(settings, source, commit, rules.land, changes="pushed"))
     return ""
-
-
-def _store(fleet: Control, task: Task, settings: Settings) -> None:
-    fleet.queue.add_metadata(task.id, settings_metadata(settings))
-    task_json.write(fleet.home, task.id, settings)
 
 
 def _address(fleet: Control, cwd: str) -> str:

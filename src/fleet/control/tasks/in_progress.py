@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from fleet.accounts.candidates import Place
 from fleet.control import Control
-from fleet.control.hosts.runs_elsewhere import RunsElsewhere, runs_elsewhere
+from fleet.control.hosts.other_hosts import RunsElsewhere, runs_elsewhere
 from fleet.errors import InvalidTask
 from fleet.home import owner_file
 from fleet.processes import keeper_client

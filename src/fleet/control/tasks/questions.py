@@ -6,14 +6,14 @@ from datetime import datetime
 from msgspec import Struct
 
 from fleet.control import Control
-from fleet.control.hosts.runs_elsewhere import runs_elsewhere
-from fleet.control.landing.open_landings import open_landings
-from fleet.control.queue.other_hosts import (
+from fleet.control.hosts.other_hosts import (
     bring_files,
     bring_if_possible,
     is_elsewhere_now,
+    runs_elsewhere,
     store_task_file,
 )
+from fleet.control.landing.open_landings import open_landings
 from fleet.control.tasks.retry import check_reopenable
 from fleet.errors import BadInput, InvalidTask, Refused
 from fleet.home.task_json import settings_of

@@ -3,8 +3,8 @@
 from msgspec import structs
 
 from fleet.control import Control
+from fleet.control.hosts.other_hosts import bring_files, store_task_file, write_settings
 from fleet.control.landing.withdraw import withdraw
-from fleet.control.queue.other_hosts import bring_files, store_task_file, write_settings
 from fleet.errors import InvalidTask, Refused
 from fleet.home import compare_json, owner_file
 from fleet.home.task_json import settings_of

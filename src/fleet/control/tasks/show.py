@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fleet.accounts.candidates import Place
 from fleet.control import Control
-from fleet.control.queue.other_hosts import bring_if_possible
+from fleet.control.hosts.other_hosts import bring_if_possible
 from fleet.control.task_directory import FIRST_COMMIT, branch_at, without_commit
 from fleet.errors import InvalidTask
 from fleet.home import clone_record, messages, owner_file
@@ -190,7 +190,7 @@ def where_code_is(fleet: Control, task: Task) -> str:
         return f"{origin.url}{at}{below}"
     if not settings.made_on:
         return ""
-    from fleet.control.hosts.runs_elsewhere import runs_elsewhere
+    from fleet.control.hosts.other_hosts import runs_elsewhere
     from fleet.control.queue.place_code import why_it_stays
 
     name = runs_elsewhere(fleet, task.id).names.get(settings.made_on, settings.made_on)

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from fleet.control import Control
-from fleet.control.queue.other_hosts import bring_if_possible, is_elsewhere_now, watched
+from fleet.control.hosts.other_hosts import bring_if_possible, is_elsewhere_now, watched
 from fleet.errors import BadInput, FleetError, NotFound
 from fleet.files.inotify import DirectoryWatch
 from fleet.files.safe_read import open_regular

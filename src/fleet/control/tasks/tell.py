@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from fleet.control import Control
-from fleet.control.queue.other_hosts import is_elsewhere_now
+from fleet.control.hosts.other_hosts import is_elsewhere_now
 from fleet.control.tasks.retry import lives
 from fleet.home import AGENT_BIN, HOOK, messages
 from fleet.home.messages import Delivery, Message

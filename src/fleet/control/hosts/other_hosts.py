@@ -1,10 +1,13 @@
-"""What other hosts know of a task, for the commands of this one. On a queue of one machine there is
-none, and nothing is asked.
+"""What other hosts do with tasks and know of them, for the commands of this one. On a queue of one
+machine there is none, and nothing is asked.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fleet.control import Control
 from fleet.errors import FleetError, Refused
@@ -13,10 +16,42 @@ from fleet.home import owner_file, task_json
 from fleet.home.task_json import recorded_settings
 from fleet.schemas import Settings, Task, settings_metadata
 
+if TYPE_CHECKING:
+    from fleet.queue.sql.travel.live_lines import LivingRun
+
 #: Seconds between two looks for new lines of another host.
 _LOOK_EVERY = 0.5
 #: No file that a person's word changes is larger.
 _LARGEST = 4 << 20
+
+
+class RunsElsewhere(Struct, frozen=True, kw_only=True):
+    """The names of hosts by their ids, and what they tell of their living runs by task."""
+
+    names: Mapping[str, str] = {}
+    living: "Mapping[str, LivingRun]" = {}
+
+    def host_of(self, task: Task) -> str:
+        """The name of the host that holds a task; the host's id if the queue knows no name."""
+        owner = task.lease_owner or ""
+        return self.names.get(owner, owner)
+
+    def run_of(self, task: Task) -> "LivingRun | None":
+        found = self.living.get(task.id)
+        return found if found is not None and found.host == task.lease_owner else None
+
+
+def runs_elsewhere(fleet: Control, task_id: str | None = None) -> RunsElsewhere:
+    """What other hosts tell of their runs, or of that of one task; nothing on a queue that is not
+    shared.
+    """
+    if not fleet.is_shared:
+        return RunsElsewhere()
+    from fleet.queue.sql.hosts.host_table import names_of_hosts
+    from fleet.queue.sql.travel.live_lines import living_runs
+
+    queue = fleet.tracker
+    return RunsElsewhere(names=names_of_hosts(queue), living=living_runs(queue, task_id))
 
 
 def is_elsewhere_now(fleet: Control, task: Task) -> bool:

@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fleet.control.hosts.hosts_now import HostNow
-from fleet.control.hosts.other_hosts_go_on import lines_of
+from fleet.control.hosts.hosts_now import HostNow, lines_of
 from fleet.queue.sql.hosts.host_table import HostWork
 from tests.contract.test_hosts import a_host
 
