@@ -118,14 +118,15 @@ class _Wish:
         create = find_verb("create")
         assert create is not None
         self._parts = parts((*create.flags, *GLOBAL), args)
-        self._flags = {part.flag: part.value for part in self._parts}
+        self._flags = {name: value for part in self._parts for name, value in part.flags}
         self._quick = verb == "q"
         self._base = invoked_in
         self._envelope = envelope
         self.is_many = any(flag in self._flags for flag in _MANY)
         self.is_dry = self._switch("dry-run")
         self.metadata = self._merged(settings)
-        self.reads_stdin = "stdin" in self._flags or "-" in self._flags.values()
+        dash = any(part.value == "-" for part in self._parts)
+        self.reads_stdin = "stdin" in self._flags or dash
 
     def args(self) -> list[str]:
         """The command line with fleet's part added. A plan takes no metadata of its own."""

@@ -39,7 +39,8 @@ def located(args: Sequence[str], base: Path) -> list[str]:
 def located_flag(piece: Part, base: Path) -> Sequence[str]:
     """A flag that names a relative file, with the whole path; any other piece as typed."""
     if piece.flag in _FILES and piece.value:
-        return [f"--{piece.flag}={_absolute(piece.value, base)}"]
+        switches = [f"--{name}" for name in piece.switches]
+        return [*switches, f"--{piece.flag}={_absolute(piece.value, base)}"]
     if piece.flag == "metadata" and piece.value and piece.value.startswith("@"):
         return [f"--metadata=@{_absolute(piece.value[1:], base)}"]
     return piece.typed

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from msgspec import UNSET
 
 from fleet.bd.command import GLOBAL, Call, Reply, Verb, encoded
-from fleet.bd.pflag import FlagError, parse
+from fleet.bd.pflag import FlagError, parse, parts
 from fleet.errors import FleetError
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Settings
@@ -94,24 +94,20 @@ def split_command(args: Sequence[str]) -> tuple[str, list[str]]:
 
     A name may be of two words, `dep add`, with flags between them.
     """
-    takes_value = {f"--{f.name}" for f in GLOBAL if f.kind != "switch"} | {
-        f"-{f.short}" for f in GLOBAL if f.short and f.kind != "switch"
-    }
-    before: list[str] = []
-    left = list(args)
-    if left and left[0] in ("-V", "--version"):
-        return "version", left[1:]
-    while left and left[0].startswith("-"):
-        before.append(left.pop(0))
-        if before[-1] in takes_value and left:
-            before.append(left.pop(0))
-    name = left.pop(0) if left else "help"
-    place = 0
-    while place < len(left) and left[place].startswith("-") and left[place] != "--":
-        place += 2 if left[place] in takes_value else 1
-    if place < len(left) and f"{name} {left[place]}" in VERBS:
-        name = f"{name} {left.pop(place)}"
-    return name, before + left
+    if args and args[0] in ("-V", "--version"):
+        return "version", list(args[1:])
+    pieces = parts(GLOBAL, args)
+    place = next((n for n, piece in enumerate(pieces) if piece.words), None)
+    if place is None:
+        return "help", list(args)
+    name, *more = pieces[place].words
+    before = [word for piece in pieces[:place] for word in piece.typed]
+    behind = pieces[place + 1 :]
+    second = next((n for n, piece in enumerate(behind) if piece.words), None)
+    if second is not None and f"{name} {behind[second].typed[0]}" in VERBS:
+        name = f"{name} {behind.pop(second).typed[0]}"
+    ended = ["--", *more] if pieces[place].typed[0] == "--" else []
+    return name, [*before, *ended, *(word for piece in behind for word in piece.typed)]
 
 
 def answer(

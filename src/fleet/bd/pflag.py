@@ -57,80 +57,36 @@ class Parsed(Struct, frozen=True):
 
 
 def parse(flags: Sequence[Flag], args: Sequence[str]) -> Parsed:
-    """Read one command line, after the command's own name."""
-    return _Reader(flags, args).read()
+    """Read one command line, after the command's own name. Raises FlagError."""
+    named = {flag.name: flag for flag in flags}
+    values: dict[str, Value] = {}
+    words: list[str] = []
+    for part in parts(flags, args):
+        values |= dict.fromkeys(part.switches, True)
+        if part.wrong:
+            raise FlagError(part.wrong)
+        if part.flag:
+            values[part.flag] = _value(named[part.flag], part.value, values.get(part.flag, ()))
+        words += part.words
+    return Parsed(values, tuple(words))
 
 
-class _Reader:
-    def __init__(self, flags: Sequence[Flag], args: Sequence[str]) -> None:
-        self.long = {name: flag for flag in flags for name in (flag.name, *flag.aliases)}
-        self.short = {flag.short: flag for flag in flags if flag.short}
-        self.left = list(args)
-        self.values: dict[str, Value] = {}
-        self.words: list[str] = []
-
-    def read(self) -> Parsed:
-        while self.left:
-            word = self.left.pop(0)
-            if word == "--":
-                self.words += self.left
-                break
-            if word.startswith("--"):
-                self._long(word)
-            elif word.startswith("-") and word != "-":
-                self._short(word)
-            else:
-                self.words.append(word)
-        return Parsed(self.values, tuple(self.words))
-
-    def _long(self, word: str) -> None:
-        name, equals, value = word[2:].partition("=")
-        flag = self.long.get(name)
-        if flag is None:
-            raise FlagError(f"unknown flag: --{name}")
-        if equals:
-            self._set(flag, value)
-        elif flag.kind == "switch":
-            self.values[flag.name] = True
-        else:
-            self._set(flag, self._next(f"--{name}"))
-
-    def _short(self, word: str) -> None:
-        letters = word[1:]
-        while letters:
-            letter, letters = letters[0], letters[1:]
-            flag = self.short.get(letter)
-            if flag is None:
-                raise FlagError(f"unknown shorthand flag: '{letter}' in {word}")
-            if flag.kind == "switch" and not letters.startswith("="):
-                self.values[flag.name] = True
-                continue
-            value = letters.removeprefix("=") if letters else self._next(f"'{letter}' in {word}")
-            self._set(flag, value)
-            return
-
-    def _next(self, what: str) -> str:
-        if not self.left:
-            raise FlagError(f"flag needs an argument: {what}")
-        return self.left.pop(0)
-
-    def _set(self, flag: Flag, value: str) -> None:
-        match flag.kind:
-            case "text":
-                self.values[flag.name] = value
-            case "list":
-                self._append(flag, tuple(v.strip() for v in value.split(",") if v.strip()))
-            case "array":
-                self._append(flag, (value,))
-            case "switch":
-                self.values[flag.name] = _boolean(flag, value)
-            case "number":
-                self.values[flag.name] = _integer(flag, value)
-
-    def _append(self, flag: Flag, values: tuple[str, ...]) -> None:
-        had = self.values.get(flag.name, ())
-        assert isinstance(had, tuple)
-        self.values[flag.name] = had + values
+def _value(flag: Flag, text: str | None, had: Value) -> Value:
+    """What a flag on the line means; `had` is what the same flag said further left."""
+    if text is None:  # a switch: any other flag has a value
+        return True
+    before = had if isinstance(had, tuple) else ()
+    match flag.kind:
+        case "text":
+            return text
+        case "list":
+            return (*before, *(v.strip() for v in text.split(",") if v.strip()))
+        case "array":
+            return (*before, text)
+        case "switch":
+            return _boolean(flag, text)
+        case "number":
+            return _integer(flag, text)
 
 
 def _shown(flag: Flag) -> str:
@@ -161,19 +117,29 @@ def _integer(flag: Flag, value: str) -> int:
 
 
 class Part(Struct, frozen=True):
-    """A piece of a line as typed: a flag with a value, a word, or `--` and all that follows."""
+    """A piece of a line as typed: flags with a value, a word, or `--` and all that follows."""
 
     typed: tuple[str, ...]
-    #: The flag's long name; empty for words, and for flags that are not known.
+    #: The flag's long name, of several short ones the last; empty: a word, or not a known flag.
     flag: str = ""
     value: str | None = None
+    #: The short switches in front of that flag, in the same word.
+    switches: tuple[str, ...] = ()
+    #: Why bd would refuse the piece; empty: bd would not.
+    wrong: str = ""
 
     @property
     def words(self) -> tuple[str, ...]:
         if self.typed[0] == "--":
             return self.typed[1:]
-        is_flag = self.flag or (self.typed[0].startswith("-") and self.typed != ("-",))
+        is_flag = self.typed[0].startswith("-") and self.typed != ("-",)
         return () if is_flag else self.typed
+
+    @property
+    def flags(self) -> tuple[tuple[str, str | None], ...]:
+        """Every known flag of the piece with its value."""
+        last = ((self.flag, self.value),) if self.flag else ()
+        return (*((name, None) for name in self.switches), *last)
 
 
 def parts(known: Sequence[Flag], args: Sequence[str]) -> list[Part]:
@@ -185,29 +151,43 @@ def parts(known: Sequence[Flag], args: Sequence[str]) -> list[Part]:
         if word == "--":
             found.append(Part((word, *left)))
             break
-        flag, value = _known(known, word)
-        typed = (word,)
-        if flag is not None and flag.kind != "switch" and value is None and left:
-            value = left.pop(0)
-            typed = (word, value)
-        found.append(Part(typed, flag.name if flag else "", value))
+        is_flag = word.startswith("-") and word != "-"
+        found.append(_flag(known, word, left) if is_flag else Part((word,)))
     return found
 
 
-def _known(known: Sequence[Flag], word: str) -> tuple[Flag | None, str | None]:
-    """The flag that a word is, and the value in the same word; of short ones the last."""
+def _flag(known: Sequence[Flag], word: str, left: list[str]) -> Part:
+    """The piece that begins with this flag; a value of its own is taken from the words left."""
+    switches: list[str] = []
     if word.startswith("--"):
-        name, equals, value = word[2:].partition("=")
+        name, equals, rest = word[2:].partition("=")
         flag = next((flag for flag in known if name in (flag.name, *flag.aliases)), None)
-        return flag, value if equals else None
-    letters = word[1:] if word.startswith("-") else ""
-    flag = None
-    while letters:
-        flag = next((flag for flag in known if flag.short == letters[0]), None)
-        letters = letters[1:]
-        if flag is None or flag.kind != "switch":
-            return flag, letters.removeprefix("=") if letters else None
-    return flag, None
+        where, unknown = f"--{name}", f"unknown flag: --{name}"
+    else:
+        place = 1
+        while (flag := _short(known, word[place])) and flag.kind == "switch":
+            if word[place + 1 : place + 2] in ("", "="):
+                break
+            switches.append(flag.name)
+            place += 1
+        equals = rest = word[place + 1 :]
+        rest = rest.removeprefix("=")
+        where = f"'{word[place]}' in {word}"
+        unknown = f"unknown shorthand flag: {where}"
+    front = tuple(switches)
+    inside = rest if equals else None
+    if flag is None:
+        return Part((word,), "", inside, front, unknown)
+    if equals or flag.kind == "switch":
+        return Part((word,), flag.name, inside, front)
+    if not left:
+        return Part((word,), flag.name, None, front, f"flag needs an argument: {where}")
+    value = left.pop(0)
+    return Part((word, value), flag.name, value, front)
+
+
+def _short(known: Sequence[Flag], letter: str) -> Flag | None:
+    return next((flag for flag in known if flag.short == letter), None)
 
 
 def take(
@@ -218,16 +198,16 @@ def take(
 
     `known` are the flags that may stand beside them: their values are never mistaken for flags.
     """
-    kinds = {flag.name: flag.kind for flag in own}
+    names = {flag.name for flag in own}
     given: dict[str, list[str]] = {}
     rest: list[str] = []
     for part in parts((*own, *known), args):
-        if part.flag not in kinds:
+        if part.flag not in names:
             rest += part.typed
-        elif part.value is None and kinds[part.flag] == "switch":
-            given[part.flag] = ["true"]
+        elif part.wrong:
+            raise FlagError(part.wrong)
         elif part.value is None:
-            raise FlagError(f"flag needs an argument: --{part.flag}")
+            given[part.flag] = ["true"]
         else:
             given.setdefault(part.flag, []).append(part.value)
     return given, rest

@@ -87,10 +87,11 @@ def _take_turn(locks: ExitStack, asker: Asker) -> None:
 
 def _flags(pieces: list[Part]) -> list[str]:
     """The flags of a line, each in one word; a file or standard input became words."""
-    kept = [piece for piece in pieces if piece.flag and piece.flag not in ("file", "stdin")]
     return [
-        f"--{piece.flag}" if piece.value is None else f"--{piece.flag}={piece.value}"
-        for piece in kept
+        f"--{name}" if value is None else f"--{name}={value}"
+        for piece in pieces
+        for name, value in piece.flags
+        if name not in ("file", "stdin")
     ]
 
 

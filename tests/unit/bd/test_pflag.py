@@ -1,8 +1,11 @@
 """A line is taken apart and put together again without a change."""
 
+from pathlib import Path
+
 import pytest
 
-from fleet.bd.pflag import Flag, asks_for_help, parts, take
+from fleet.bd.callers_files import located
+from fleet.bd.pflag import Flag, asks_for_help, parse, parts, take
 
 KNOWN = (
     Flag("title"),
@@ -42,6 +45,16 @@ def test_short_flags_and_aliases_bear_the_long_name():
     """`-qp1` ends in a priority, and an alias is the flag it stands for."""
     found = parts(KNOWN, ["-qp1", "--description-file=x"])
     assert [(part.flag, part.value) for part in found] == [("priority", "1"), ("body-file", "x")]
+
+
+def test_no_short_switch_is_lost_before_another_flag():
+    """`-qp1` is quiet as well, wherever its pieces go."""
+    (part,) = parts(KNOWN, ["-qp1"])
+    assert part.flags == (("quiet", None), ("priority", "1"))
+    assert parse(KNOWN, ["-qp1"]).values == {"quiet": True, "priority": "1"}
+    assert located(["create", "-qf", "plan.md"], Path("/here")) == [
+        "create", "--quiet", "--file=/here/plan.md",
+    ]  # fmt: skip
 
 
 def test_words_are_what_no_flag_takes():
