@@ -8,18 +8,15 @@ import threading
 
 from msgspec import Struct, structs
 
-from fleet.coders.agent_environment import plain_env
 from fleet.errors import FleetError
-from fleet.evidence.command_box import CommandBox
 from fleet.evidence.landing_rules import landing_findings
 from fleet.evidence.landing_work import LandingWork, landing_work
 from fleet.evidence.other_task_dirs import in_same_tree, lost_directories
 from fleet.evidence.scope_rules import ScopeFacts, scope_findings
 from fleet.evidence.shared_tree import deeds, own_changes
-from fleet.evidence.verify_commands import CHECKOUT_SETUP, FOLDER, check_all
-from fleet.evidence.verify_place import InspectedRun, VerifyPlace, verify_place
+from fleet.evidence.verify_commands import FOLDER, check_in
+from fleet.evidence.verify_place import InspectedRun, verify_place
 from fleet.git.checkout.verify_leavings import put_leavings_aside
-from fleet.git.clone.source_facts import objects_of_clone
 from fleet.git.clone.task_refs import task_refs
 from fleet.git.land.merge_facts import merge_facts
 from fleet.git.run_baseline import base_now, changes_since
@@ -131,60 +128,26 @@ def _checks(
     """Run the verify commands in the place for them; None: broken off."""
     if _was_stopped(ended.run):
         return None
+    run = ended.run
     with verify_place(ended, changes) as place:
         try:
-            checks = _checks_in(place, ended, abandon)
+            done = check_in(
+                place, ended.policy.verify, ended.policy,
+                home=run.home, records=run.path, mark=run.spec().id, abandon=abandon,
+            )  # fmt: skip
         finally:
             if not place.tree and changes is not None:
-                put_leavings_aside(ended.run, ended.base, changes.tree)
-    if checks is None:
+                put_leavings_aside(run, ended.base, changes.tree)
+    if done is None:
         return None
+    # A set-up that fails is a failure of the work: it made the checkout unfit.
+    failed = done.setup
+    checks = done.checks
+    if failed is not None:
+        checks = (structs.replace(failed, trouble=_setup_trouble(failed)),)
     first = structs.replace(checks[0], restored=place.restored)
     return tuple(
         structs.replace(check, tree=place.tree, lacks=place.lacks) for check in (first, *checks[1:])
-    )
-
-
-def _checks_in(
-    place: VerifyPlace, ended: InspectedRun, abandon: threading.Event
-) -> tuple[Check, ...] | None:
-    """Set the checkout up, if there is one, and run the commands. A set-up that
-    fails is a failure.
-    """
-    policy, env = ended.policy, plain_env(os.environ)
-    if place.tree:
-        env["FLEET_PROJECT_DIR"] = place.project
-        made_fit = check_all(
-            ended.run, policy.setup, place.copy, limit=policy.verify_time, env=env,
-            abandon=abandon, folder=CHECKOUT_SETUP, box=_box(ended, place, fit=True),
-        )  # fmt: skip
-        if made_fit is None:
-            return None
-        if made_fit and not made_fit[-1].passed:
-            return (structs.replace(made_fit[-1], trouble=_setup_trouble(made_fit[-1])),)
-    return check_all(
-        ended.run, policy.verify, place.cwd, limit=policy.verify_time, env=env, abandon=abandon,
-        box=_box(ended, place),
-    )  # fmt: skip
-
-
-def _box(ended: InspectedRun, place: VerifyPlace, *, fit: bool = False) -> CommandBox:
-    """The box of the commands, which run what the agent left.
-
-    Commands that make a checkout `fit` to verify in read the project too, and reach the hosts that
-    a person opened: they fetch what it needs.
-    """
-    home, task_id = ended.run.home, ended.run.task_id
-    clone = str(home.clone(task_id))
-    inside = place.cwd == clone or place.cwd.startswith(f"{clone}/")
-    sandbox = ended.policy.sandbox
-    reads = (*place.reads, *objects_of_clone(home, task_id))
-    return CommandBox(
-        sandbox=sandbox,
-        home=str(home.path),
-        tree=place.root or (clone if inside else place.cwd),
-        read=(*reads, place.project) if fit else reads,
-        hosts=sandbox.setup_hosts if fit else (),
     )
 
 

@@ -1,21 +1,35 @@
 """The operator's verify commands, which fleet runs once an agent claims to be done.
 
 Each command runs under a keeper of its own in `runs/<n>/verify/<k>/`, so that its whole process
-tree ends, its output is kept, and a new supervisor finds the command at work, or how it ended.
+tree ends, its output is kept, and a new supervisor finds the command at work, or how it ended. So
+do the set-up commands of a clone or a checkout. Both run what agents wrote: their box is that of a
+run without an agent, with no keys, no state of a CLI, no spool, and no network.
 """
 
+import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 
+from msgspec import Struct, structs
+
+from fleet.coders.agent_environment import plain_env
 from fleet.errors import FleetError, InvalidTask
-from fleet.evidence.command_box import CommandBox, box_command
 from fleet.files.safe_read import tail
+from fleet.git.checkout.shared_paths import link_shared
+from fleet.home import Home
 from fleet.processes import keeper_client, process_identity
 from fleet.processes.keeper_client import Busy, Ended, Keeper, Orphaned, Running
 from fleet.runs.run_directory import Run, RunSpec, new_run, newest_first
-from fleet.schemas import Check
+from fleet.sandbox.bwrap_argv import bwrap_argv
+from fleet.sandbox.make_box import make_box
+from fleet.sandbox.strict_argv import proxied_env, strict_argv
+from fleet.sandbox.toolchains import boxed_env
+from fleet.sandbox.try_box import require_box
+from fleet.schemas import Check, Policy, Sandbox
 
 _SHELL = "/bin/sh"
 #: Where in the run's directory commands are recorded: verify commands, and those that set up the
@@ -35,29 +49,128 @@ _TRIES = 3
 _NOT_PASSED = ("FLEET_RUN_DIR", "FLEET_TASK_ID", process_identity.MARK)
 
 
+class VerifyPlace(Struct, frozen=True, kw_only=True):
+    """A directory to verify in."""
+
+    cwd: str
+    #: The tree that is checked out; empty: it is the run's own directory.
+    tree: str = ""
+    #: Pinned files that the agent had changed.
+    restored: tuple[str, ...] = ()
+    #: What the commands may write.
+    root: str
+    #: Of a checkout: where set-up commands run, and the directory that is copied there.
+    copy: str = ""
+    project: str = ""
+    #: What the commands read outside: objects that git borrows, and what the project shares.
+    reads: tuple[str, ...] = ()
+    #: What the project's directory has and the checkout has not.
+    lacks: tuple[str, ...] = ()
+
+
+class Checked(Struct, frozen=True, kw_only=True):
+    """What commands in a place came to."""
+
+    #: The set-up command that failed, after which no other ran; None: none failed.
+    setup: Check | None = None
+    checks: tuple[Check, ...] = ()
+
+
+class CommandBox(Struct, frozen=True, kw_only=True):
+    """What commands can reach beside the system and toolchains."""
+
+    sandbox: Sandbox
+    #: The home of fleet, which stays hidden.
+    home: str
+    #: The tree that the commands work in.
+    tree: str
+    read: tuple[str, ...] = ()
+    #: Hosts that the commands may reach; none: there is no network.
+    hosts: tuple[str, ...] = ()
+
+    def with_project(self, project: str) -> "CommandBox":
+        """The box of commands that make the tree fit to work in: they read the project too, for
+        files that no commit holds, and reach the hosts that a person opened.
+        """
+        return structs.replace(self, read=(*self.read, project), hosts=self.sandbox.setup_hosts)
+
+
+def checkout_place(
+    root: Path, *, top: str, inside: str, project: str, share: Sequence[str], stores: Sequence[str]
+) -> VerifyPlace:
+    """The place in a checkout at `root` for commands that run at `inside`.
+
+    `top` is the tree that the checkout stands for, and `project` the directory in it whose set-up
+    and shared paths count. Raises FleetError where a link leads out of the checkout.
+    """
+    copy = os.path.normpath(root / os.path.relpath(project, top))
+    cwd = os.path.normpath(root / inside)
+    for each in (copy, cwd):
+        if not f"{os.path.realpath(each)}/".startswith(f"{os.path.realpath(root)}/"):
+            raise FleetError(f"a link leads from {each} out of the checkout")
+        os.makedirs(each, exist_ok=True)  # noqa: PTH103 - git holds no empty directory
+    shared = link_shared(project, share, copy)
+    reads = (*stores, *(f"{project}/{path}" for path in shared))
+    return VerifyPlace(cwd=cwd, root=str(root), copy=copy, project=project, reads=reads)
+
+
+def check_in(
+    place: VerifyPlace,
+    commands: Sequence[str],
+    policy: Policy,
+    *,
+    home: Home,
+    records: Path,
+    mark: str,
+    abandon: threading.Event,
+    folders: tuple[str, str] = (CHECKOUT_SETUP, FOLDER),
+) -> Checked | None:
+    """Set the place up, if it is a checkout, and run the commands; None: broken off.
+
+    Both are recorded below `records`, in these `folders`. Blocks; not for the loop's thread.
+    """
+    env = plain_env(os.environ)
+    box = CommandBox(sandbox=policy.sandbox, home=str(home.path), tree=place.root, read=place.reads)
+    run = partial(check_all, records, mark, limit=policy.verify_time, abandon=abandon)
+    if place.copy:
+        env["FLEET_PROJECT_DIR"] = place.project
+        fit = box.with_project(place.project)
+        made_fit = run(policy.setup, place.copy, env=env, folder=folders[0], box=fit)
+        if made_fit is None:
+            return None
+        if made_fit and not made_fit[-1].passed:
+            return Checked(setup=made_fit[-1])
+    checks = run(commands, place.cwd, env=env, folder=folders[1], box=box)
+    return None if checks is None else Checked(checks=checks)
+
+
 def check_all(
-    run: Run,
+    place: Path,
+    mark: str,
     commands: Sequence[str],
     cwd: str,
     *,
     limit: float,
     env: Mapping[str, str],
     abandon: threading.Event,
-    folder: str = FOLDER,
-    box: CommandBox | None = None,
+    folder: str,
+    box: CommandBox,
 ) -> tuple[Check, ...] | None:
     """Run the commands in order until one fails. None: `abandon` was set, or a person stopped them.
 
+    A `folder` of the `place` has a record of each, with the `mark` of what the commands are for.
     Each runs in a box of its own, if there is to be one.
 
     Blocks until the commands have ended; not for the loop's thread.
     """
+    about = os.stat(place)  # noqa: PTH116 - compared with `samestat`
     clean = {name: value for name, value in env.items() if name not in _NOT_PASSED}
     done: list[Check] = []
     for number, command in enumerate(commands, start=1):
         check = _check(
-            run,
-            number,
+            place,
+            about,
+            f"{folder}.{mark}.{number}",
             command,
             cwd,
             limit=limit,
@@ -75,8 +188,9 @@ def check_all(
 
 
 def _check(
-    run: Run,
-    number: int,
+    place: Path,
+    about: os.stat_result,
+    run_id: str,
     command: str,
     cwd: str,
     *,
@@ -84,14 +198,14 @@ def _check(
     env: Mapping[str, str],
     abandon: threading.Event,
     folder: str,
-    box: CommandBox | None,
+    box: CommandBox,
 ) -> Check | None:
     for _ in range(_TRIES):
         try:
-            attempt = _begun(run, command, cwd, folder)
+            attempt = _begun(place, command, cwd, folder)
             if attempt is None:
-                argv, inside = box_command((_SHELL, "-c", command), cwd, env, box)
-                attempt = _prepare(run, number, argv, cwd, folder)
+                argv, inside = _in_box((_SHELL, "-c", command), cwd, env, box)
+                attempt = _prepare(place, about, run_id, argv, cwd, folder)
                 keeper = keeper_client.start_keeper(attempt, inside)
             else:
                 keeper = _at_work(attempt)
@@ -139,9 +253,9 @@ def _at_work(attempt: Run) -> Keeper | None:
     return keeper_client.find_keeper(who) if who is not None else None
 
 
-def _begun(run: Run, command: str, cwd: str, folder: str) -> Run | None:
+def _begun(place: Path, command: str, cwd: str, folder: str) -> Run | None:
     """The last try of the command in this directory, if at work or ended without a stop."""
-    for attempt in newest_first(run.path, folder):
+    for attempt in newest_first(place, folder):
         spec = attempt.spec()
         if spec.argv[-1:] == (command,) and spec.cwd == cwd:
             state = keeper_client.state_of(attempt)
@@ -152,16 +266,26 @@ def _begun(run: Run, command: str, cwd: str, folder: str) -> Run | None:
     return None
 
 
-def _prepare(run: Run, number: int, argv: tuple[str, ...], cwd: str, folder: str) -> Run:
+def _prepare(
+    place: Path,
+    about: os.stat_result,
+    run_id: str,
+    argv: tuple[str, ...],
+    cwd: str,
+    folder: str,
+) -> Run:
+    # An agent without a box may have put a link there since: nothing is written behind it.
+    if not os.path.samestat(os.stat(place), about):  # noqa: PTH116
+        raise FleetError(f"something else stands in the place of {place}")
     spec = RunSpec(
         # Unlike the id of a run, so that no command is taken for an agent.
-        id=f"{folder}.{run.spec().id}.{number}",
+        id=run_id,
         argv=argv,
         boxed=argv[0] != _SHELL,
         cwd=cwd,
         grace=_GRACE,
     )
-    return new_run(run.path, spec, folder=folder)
+    return new_run(place, spec, folder=folder)
 
 
 def _wait(keeper: Keeper, enough: Callable[[], bool]) -> bool:
@@ -195,3 +319,27 @@ def _tail(attempt: Run) -> str:
     """The end of what the command printed on stdout and stderr."""
     texts = (tail(path, TAIL).strip() for path in (attempt.stdout, attempt.stderr))
     return "\n".join(filter(None, texts))[-TAIL:]
+
+
+def _in_box(
+    argv: Sequence[str], cwd: str, env: Mapping[str, str], box: CommandBox
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The command and the environment in the box, or unchanged without a box. Raises FleetError if
+    the box cannot be had.
+    """
+    if box.sandbox.level == "off":
+        return tuple(argv), dict(env)
+    program = require_box()
+    made = make_box(
+        env,
+        cwd=cwd,
+        write=[box.tree, *box.sandbox.write],
+        read=[*box.read, *box.sandbox.read],
+        hidden=[box.home],
+        network=False,
+    )
+    inside = boxed_env(env)
+    if not box.hosts:
+        return (program, *bwrap_argv(made, argv)), inside
+    words = strict_argv(made, argv, program=program, hosts=box.hosts)
+    return words, proxied_env(inside, box.hosts)

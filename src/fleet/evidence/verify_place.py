@@ -11,9 +11,10 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.errors import FleetError
+from fleet.evidence.verify_commands import VerifyPlace, checkout_place
 from fleet.git import tree_snapshot
 from fleet.git.checkout.fresh_checkout import (
     copy_missing,
@@ -22,7 +23,7 @@ from fleet.git.checkout.fresh_checkout import (
     remove_checkout,
 )
 from fleet.git.checkout.pinned_tree import PinnedTree, pinned_tree
-from fleet.git.checkout.shared_paths import link_shared
+from fleet.git.clone.source_facts import objects_of_clone
 from fleet.git.git_command import Git
 from fleet.git.own.own_repository import known_repository, stores_of
 from fleet.git.own.project_refs import refs_of
@@ -38,24 +39,6 @@ FOLDER = "checkout"
 _LIMIT = 300.0
 #: What projects commonly need of what git ignores.
 _USUAL = (".venv", "venv", "node_modules", "vendor", "target", ".env")
-
-
-class VerifyPlace(Struct, frozen=True, kw_only=True):
-    """A directory to verify in."""
-
-    cwd: str
-    #: The tree that is checked out; empty: it is the run's own directory.
-    tree: str = ""
-    #: Pinned files that the agent had changed.
-    restored: tuple[str, ...] = ()
-    #: Of a checkout: the top, where set-up commands run, and the directory that is copied.
-    root: str = ""
-    copy: str = ""
-    project: str = ""
-    #: What the checkout reads outside: objects that git borrows, and what the project shares.
-    reads: tuple[str, ...] = ()
-    #: What the project's directory has and the checkout has not.
-    lacks: tuple[str, ...] = ()
 
 
 class InspectedRun(Struct, frozen=True, kw_only=True):
@@ -91,7 +74,7 @@ def verify_place(ended: InspectedRun, changes: Changes | None) -> Generator[Veri
     """The place to verify in, for the time of the block. Raises FleetError if there is none."""
     if ended.base is None or ended.in_directory:
         _refuse_pins(ended)
-        yield VerifyPlace(cwd=ended.cwd)
+        yield _own_directory(ended)
         return
     folder = ended.run.path / FOLDER
     try:
@@ -133,6 +116,14 @@ def _refuse_pins(ended: InspectedRun) -> None:
         )
 
 
+def _own_directory(ended: InspectedRun) -> VerifyPlace:
+    home, task_id, cwd = ended.run.home, ended.run.task_id, ended.cwd
+    clone = str(home.clone(task_id))
+    inside = cwd == clone or cwd.startswith(f"{clone}/")
+    reads = objects_of_clone(home, task_id)
+    return VerifyPlace(cwd=cwd, root=clone if inside else cwd, reads=tuple(reads))
+
+
 def _checked_out(
     ended: InspectedRun, base: Base, changes: Changes | None, folder: Path
 ) -> VerifyPlace:
@@ -158,20 +149,17 @@ def _checked_out(
     if pinned.restored:
         key = f"{ended.run.task_id}/{ended.run.number}"
         git.ask("update-ref", "--no-deref", f"{ref_of(key)}{CHECKED}", pinned.id)
-    project, copy = _project(ended, place, inside)
-    shared = link_shared(project, ended.policy.copies.share, copy)
-    cwd = os.path.normpath(place / inside)
-    for each in (cwd, copy):
-        os.makedirs(each, exist_ok=True)  # noqa: PTH103 - git holds no empty directory
-    return VerifyPlace(
-        cwd=cwd,
+    source, project = _project(ended, inside)
+    stores = (*stores_of(own), *objects_of_clone(ended.run.home, ended.run.task_id))
+    found = checkout_place(
+        place, top=source, inside=inside, project=project, share=ended.policy.copies.share,
+        stores=stores,
+    )  # fmt: skip
+    return structs.replace(
+        found,
         tree=pinned.id,
         restored=tuple(os.path.relpath(path, inside) for path in pinned.restored),
-        root=str(place),
-        copy=copy,
-        project=project,
-        reads=(*stores_of(own), *(f"{project}/{path}" for path in shared)),
-        lacks=tuple(name for name in _USUAL if _lacks(project, copy, name)),
+        lacks=tuple(name for name in _USUAL if _lacks(project, found.copy, name)),
     )
 
 
@@ -206,15 +194,15 @@ def _added(changes: Changes, pins: Sequence[str]) -> list[str]:
     ]
 
 
-def _project(ended: InspectedRun, place: Path, inside: str) -> tuple[str, str]:
-    """The project's directory, and the corresponding one in the checkout."""
+def _project(ended: InspectedRun, inside: str) -> tuple[str, str]:
+    """The tree that the task's directory lies in, and the project's directory there."""
     source = os.path.realpath(ended.task_cwd or ended.cwd)
     for _ in Path(inside).parts:
         source = os.path.dirname(source)  # noqa: PTH120
     project = os.path.realpath(ended.policy.copies.project or source)
     if project != source and not project.startswith(f"{source}/"):
         project = source  # the directory holds more than the repository
-    return project, os.path.normpath(place / os.path.relpath(project, source))
+    return source, project
 
 
 def _lacks(project: str, copy: str, name: str) -> bool:

@@ -149,6 +149,17 @@ def test_a_link_in_the_place_of_a_pinned_file_is_no_way_out(run, repo, tmp_path)
     assert (outside / "exam.sh").read_text() == "precious"
 
 
+def test_a_link_in_the_place_of_the_tasks_own_directory_is_refused(repo, tmp_path):
+    """Its commands would run wherever the link leads, and would pass there."""
+    run = Verified(repo, tmp_path, cwd="tests")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    shutil.rmtree(repo.root / "tests")
+    (repo.root / "tests").symlink_to(outside)
+    with pytest.raises(FleetError, match="out of the checkout"), run.place():
+        pass
+
+
 def test_a_forged_object_is_not_taken_for_the_pinned_file(run, repo):
     """Git does not compare what it reads with the name that it reads it by."""
     blob = repo.git("rev-parse", "HEAD:tests/exam.sh")

@@ -13,13 +13,9 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from fleet.coders.agent_environment import plain_env
-from fleet.errors import FleetError
-from fleet.evidence.command_box import CommandBox
-from fleet.evidence.verify_commands import check_all
+from fleet.evidence.verify_commands import check_in, checkout_place
 from fleet.git.checkout import spare_checkout
 from fleet.git.checkout.fresh_checkout import is_made, throw_away
-from fleet.git.checkout.shared_paths import link_shared
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.own.own_repository import stores_of
 from fleet.home import Home
@@ -141,39 +137,20 @@ def _verify(
     if not wanted:
         return FoldResult()
     policy = plan.policy
-    copy = os.path.normpath(root / os.path.relpath(plan.project, plan.top))
-    cwd = os.path.normpath(root / plan.inside)
-    for each in (copy, cwd):
-        if not f"{os.path.realpath(each)}/".startswith(f"{os.path.realpath(root)}/"):
-            raise FleetError(f"a link leads from {each} out of the checkout")
-        os.makedirs(each, exist_ok=True)  # noqa: PTH103 - git holds no empty directory
-    shared = link_shared(plan.project, policy.copies.share, copy)
-    reads = (*stores_of(land.own), *(f"{plan.project}/{path}" for path in shared))
-    env = {**plain_env(os.environ), "FLEET_PROJECT_DIR": plan.project}
-    boxes = {
-        fit: CommandBox(
-            sandbox=policy.sandbox,
-            home=str(home.path),
-            tree=str(root),
-            read=(*reads, plan.project) if fit else reads,
-            hosts=policy.sandbox.setup_hosts if fit else (),
-        )
-        for fit in (True, False)
-    }
-    made_fit = check_all(
-        run, policy.setup, copy, limit=policy.verify_time, env=env, abandon=abandon,
-        folder=f"{_SETUP}-{number}", box=boxes[True],
+    place = checkout_place(
+        root, top=plan.top, inside=plan.inside, project=plan.project, share=policy.copies.share,
+        stores=stores_of(land.own),
     )  # fmt: skip
-    if made_fit is None:
-        return None
-    if made_fit and not made_fit[-1].passed:
-        return _failed(f"set-up: {made_fit[-1].command}", made_fit[-1])
-    checks = check_all(
-        run, [command for _, command in wanted], cwd, limit=policy.verify_time, env=env,
-        abandon=abandon, folder=f"{_VERIFY}-{number}", box=boxes[False],
+    done = check_in(
+        place, [command for _, command in wanted], policy,
+        home=home, records=run.path, mark=run.spec().id, abandon=abandon,
+        folders=(f"{_SETUP}-{number}", f"{_VERIFY}-{number}"),
     )  # fmt: skip
-    if checks is None:
+    if done is None:
         return None
+    if done.setup is not None:
+        return _failed(f"set-up: {done.setup.command}", done.setup)
+    checks = done.checks
     names = [name for (name, _), check in zip(wanted, checks, strict=False) if check.passed]
     if not checks or checks[-1].passed:
         return FoldResult(passed=tuple(names))

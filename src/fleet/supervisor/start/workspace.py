@@ -11,11 +11,12 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from fleet.coders.agent_environment import plain_env
 from fleet.config import KEYS, Config
 from fleet.config.projects import MIRRORS
 from fleet.errors import FleetError
 from fleet.evidence import other_task_dirs
-from fleet.evidence.command_box import CommandBox
+from fleet.evidence.verify_commands import CommandBox, check_all
 from fleet.git import repository, snapshot_index
 from fleet.git.checkout.shared_paths import share_with_clone
 from fleet.git.clone import clone_place, disk_use
@@ -27,15 +28,18 @@ from fleet.git.snapshot_retention import KEPT_RUNS, drop_snapshots
 from fleet.home import Home, clone_record
 from fleet.home.clone_record import CloneRecord
 from fleet.runs.run_directory import next_number
-from fleet.schemas import Base, Policy
+from fleet.schemas import Base, Check, Policy
 from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.schemas.units import shown_size
 from fleet.supervisor.start.reach_code import reach_code
 from fleet.supervisor.start.sent_back_clone import sent_back_clone
-from fleet.supervisor.start.setup_commands import set_up
 
 #: Bytes below which a disk counts as full.
 _ROOM = 1 << 20
+_OFFLINE = (
+    "\n(In a box set-up commands have no network but to the hosts of setup_hosts:"
+    " fleet config set --project . setup_hosts=packages.example.org)"
+)
 
 
 class WorkspaceOrder(Struct, frozen=True, kw_only=True):
@@ -168,22 +172,7 @@ def _isolated(order: WorkspaceOrder, task_dir: Path, abandon: threading.Event) -
         project = _project(record, order.project)
         where = _inside(home, task_id, record, project)
         share_with_clone(project, policy.copies.share, where, home.clone(task_id))
-        ended = set_up(
-            task_dir / clone_record.FOLDER,
-            policy.setup,
-            where,
-            project=project,
-            limit=policy.verify_time,
-            abandon=abandon,
-            box=CommandBox(
-                sandbox=policy.sandbox,
-                home=str(home.path),
-                tree=str(home.clone(task_id)),
-                read=(project, *objects_of_clone(home, task_id)),
-                hosts=policy.sandbox.setup_hosts,
-            ),
-        )
-        if not ended:
+        if not _set_up(order, where, project, abandon):
             return None
         clone_record.write(home, task_id, structs.replace(record, set_up=True))
         disk_use.note_size(home, task_id)
@@ -193,6 +182,48 @@ def _isolated(order: WorkspaceOrder, task_dir: Path, abandon: threading.Event) -
         return Workspace(cwd=cwd, base=base)
     merge, words = back
     return Workspace(cwd=cwd, base=structs.replace(base, merge=merge), sent_back=words)
+
+
+def _set_up(order: WorkspaceOrder, cwd: str, project: str, abandon: threading.Event) -> bool:
+    """Run the project's commands that make a fresh clone fit to work in. False: it was stopped.
+    Raises FleetError if one fails.
+
+    Each runs under a keeper in `setup/<k>/`, so one that a dead supervisor had begun is waited for
+    and not begun again.
+    """
+    home, task_id, policy = order.home, order.task_id, order.policy
+    place = home.task(task_id) / clone_record.FOLDER
+    box = CommandBox(
+        sandbox=policy.sandbox,
+        home=str(home.path),
+        tree=str(home.clone(task_id)),
+        read=tuple(objects_of_clone(home, task_id)),
+    ).with_project(project)
+    checks = check_all(
+        place, task_id, policy.setup, cwd, limit=policy.verify_time,
+        env={**plain_env(os.environ), "FLEET_PROJECT_DIR": project},
+        abandon=abandon, folder=clone_record.SETUP, box=box,
+    )  # fmt: skip
+    if checks is None:
+        return False
+    failed = [check for check in checks if not check.passed]
+    if failed:
+        clone_record.put_aside_setup(place)
+        offline = box.sandbox.level != "off" and not box.hosts
+        words = _failure_words(failed[0], policy.verify_time)
+        raise FleetError(words + (_OFFLINE if offline else ""))
+    return True
+
+
+def _failure_words(check: Check, limit: float) -> str:
+    if check.trouble:
+        how = check.trouble
+    elif check.timed_out:
+        how = f"took longer than {limit:g} s"
+    else:
+        how = f"ended with {check.code}"
+    tail = f":\n{check.tail}" if check.tail else ""
+    return f"the set-up of its clone failed: {check.command!r} {how}{tail}"
 
 
 def _no_room(order: WorkspaceOrder) -> str:
