@@ -89,7 +89,7 @@ def _as_person(args: list[str]) -> int:
 
     if not is_act(args):
         return _carry_out(args)
-    from fleet.control.audit.record_act import recorded_line
+    from fleet.control.acts.audit_log import recorded_line
 
     code, unrecorded = recorded_line(args, lambda: _carry_out(args))
     if unrecorded:

@@ -8,7 +8,7 @@ from pathlib import Path
 from fleet.accounts.circuit_breaker import HeldCoder
 from fleet.control.accounts import AccountNow, AccountsView
 from fleet.control.acts.act_table import ActEnd, ActField, ActShown, shown_acts
-from fleet.control.acts.known_places import KnownPlaces, KnownProject
+from fleet.control.acts.create import KnownPlaces, KnownProject
 from fleet.control.tasks.questions import Question
 from fleet.control.usage import Spent
 from fleet.control.view import live_now, now, task_graph, timeline, usage_view

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from fleet.control.acts.known_places import KnownPlaces
+from fleet.control.acts.create import KnownPlaces
 from tests.docs.api_reference import SHAPES
 
 FILE = Path(__file__).parents[2] / "src/fleet/web/static/core/shapes.d.ts"

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from fleet.control import Control, KeptHome
 from fleet.control.accounts import accounts_view
-from fleet.control.acts.known_places import known_places
+from fleet.control.acts.create import known_places
 from fleet.control.tasks.questions import questions
 from fleet.control.tasks.receipt import receipt_of
 from fleet.control.tasks.task_files import WHATS, document, last_lines, newest_log, whole

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fleet.control.audit.audit_log import lines
+from fleet.control.acts.audit_log import lines
 from fleet.control.page.session_store import AT_ONCE
 from fleet.home.looked_at import is_looked_at
 from fleet.processes.process_identity import MARK

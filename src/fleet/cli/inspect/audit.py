@@ -5,7 +5,7 @@ import click
 from fleet import control
 from fleet.cli.json_output import print_json
 from fleet.cli.terminal_text import painted, print_line
-from fleet.control.audit.audit_log import AuditLine, ChainCheck, lines, verify
+from fleet.control.acts.audit_log import AuditLine, ChainCheck, lines, verify
 from fleet.schemas.shown_text import counted, one_line
 
 

@@ -15,8 +15,7 @@ from fleet.cli.json_output import print_json
 from fleet.cli.terminal_text import print_line, table, wants_colour
 from fleet.control import Control, refuse_agents
 from fleet.control.acts.each_act import Role
-from fleet.control.page.open_file import write_open_file
-from fleet.control.page.page_address import live_address
+from fleet.control.page.page_address import live_address, write_open_file
 from fleet.control.page.session_store import AT_ONCE, ROLES, TO_PAIR, SessionStore
 from fleet.errors import FleetError
 from fleet.schemas.shown_text import moment, one_line

@@ -11,8 +11,7 @@ from fleet.bd.command_line import find_verb
 from fleet.bd.fleet_flags import OWN
 from fleet.bd.pflag import FlagError, parse, take
 from fleet.control import Control
-from fleet.control.acts.change_settings import FIELDS, plan_changes
-from fleet.control.acts.task_flags import FlagValues, shown_settings
+from fleet.control.acts.task_flags import FIELDS, FlagValues, plan_changes, shown_settings
 from fleet.control.hosts.other_hosts import write_settings
 from fleet.errors import BadInput
 from fleet.schemas import Settings, Task

@@ -11,8 +11,8 @@ from msgspec import Struct, structs
 
 from fleet.control import Control, refuse_agents
 from fleet.control.acts import each_act
+from fleet.control.acts.audit_log import ActRecorder
 from fleet.control.acts.each_act import Act, Role
-from fleet.control.audit.record_act import ActRecorder
 from fleet.errors import BadInput, NotFound
 from fleet.schemas import Task
 

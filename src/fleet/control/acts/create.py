@@ -1,5 +1,8 @@
-"""Creates tasks, whichever surface a person asks on: from a command line, or from fields."""
+"""Creates tasks, whichever surface a person asks on: from a command line, or from fields; and says
+what a person can choose among for a new one.
+"""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -16,11 +19,11 @@ from fleet.control import Control
 from fleet.control.acts.each_act import CreateAct
 from fleet.control.acts.task_flags import FlagValues, settings_from
 from fleet.control.queue.place_code import PlacedCode, place_code, push_changes
-from fleet.errors import BadInput, NotFound, Refused
+from fleet.errors import BadInput, FleetError, NotFound, Refused
 from fleet.home import task_json
 from fleet.home.trusted_commands import trust
 from fleet.queue import PREFIX
-from fleet.queue.protocol import Draft
+from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Settings, Task
 
 #: fleet's own flags that a wish may name; the directory is a field of its own.
@@ -136,3 +139,52 @@ def _known(fleet: Control, task_id: str) -> Task | None:
         return fleet.queue.get(task_id)
     except NotFound:
         return None
+
+
+#: How many tasks are looked through for their directories, and how many projects are offered.
+_LOOKED_AT, _OFFERED = 1000, 50
+
+
+class KnownProject(Struct, frozen=True, kw_only=True):
+    """A directory that tasks work in."""
+
+    path: str
+    #: How many open tasks the directory has.
+    tasks: int = 0
+    #: runtime.toml has a table for the directory.
+    declared: bool = False
+
+
+class KnownPlaces(Struct, frozen=True, kw_only=True):
+    """The choices for a new task."""
+
+    #: Declared ones first, then directories of tasks, most used first.
+    projects: tuple[KnownProject, ...] = ()
+    coders: tuple[str, ...] = ()
+    accounts: tuple[str, ...] = ()
+    #: What runs if nothing is chosen.
+    coder: str = ""
+    model: str = ""
+    #: fleet's own flags that `create` takes.
+    flags: tuple[str, ...] = FLAGS
+
+
+def known_places(fleet: Control) -> KnownPlaces:
+    """What is declared, and what open tasks use."""
+    try:
+        tasks = fleet.queue.find(Filter(limit=_LOOKED_AT))
+    except FleetError:
+        tasks = ()  # a queue that fails hides no project of runtime.toml
+    used = Counter(task.cwd for task in tasks if task.cwd)
+    declared = list(fleet.config.projects)
+    others = [path for path, _ in used.most_common(_OFFERED) if path not in declared]
+    return KnownPlaces(
+        projects=tuple(
+            KnownProject(path=path, tasks=used[path], declared=path in declared)
+            for path in (*declared, *others)
+        ),
+        coders=fleet.coder_names(),
+        accounts=tuple(fleet.config.accounts),
+        coder=fleet.config.coder,
+        model=fleet.config.model,
+    )

@@ -1,15 +1,19 @@
-"""The settings that fleet's own flags on a `create` or `update` line ask for, checked."""
+"""The settings that fleet's own flags on a `create` or `update` line ask for, checked; and what
+tasks that exist run with from then on.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from fleet.control import Control
 from fleet.control.task_directory import branch_at, checked_directory, current_directory
 from fleet.errors import BadInput
-from fleet.schemas import Budget, Limits, LimitWishes, Settings
+from fleet.home.task_json import settings_of
+from fleet.schemas import Budget, Limits, LimitWishes, Settings, Task
 from fleet.schemas.budget import read_budget
 from fleet.schemas.hosts.host_needs import check_label
 from fleet.schemas.policy import (
@@ -202,3 +206,31 @@ def _limits(last: Mapping[str, str]) -> LimitWishes | None:
             except BadInput as error:
                 raise BadInput(f"--{flag}: {error.message}", hint=error.hint) from None
     return LimitWishes(**wishes) if wishes else None
+
+
+#: What a flag sets, where that has another name.
+FIELDS = {"pin": "pins", "load": "context"}
+
+
+def plan_changes(
+    fleet: Control, tasks: Sequence[Task], given: FlagValues
+) -> list[tuple[Task, Settings]]:
+    """The settings that each task will have. Raises BadInput and Refused, and writes nothing."""
+    from fleet.home.trusted_commands import check_trusted  # no other verb of bd needs it
+
+    for task in tasks if "verify" not in given else ():
+        check_trusted(fleet.home, task)
+    wishes = settings_from(fleet, given)
+    return [(task, _changed_by(settings_of(fleet.home, task), wishes, given)) for task in tasks]
+
+
+def _changed_by(before: Settings, wishes: Settings, given: FlagValues) -> Settings:
+    """The settings with what was given in the place of what was there; all else stays."""
+    names = {FIELDS.get(flag, flag) for flag in given} & set(Settings.__struct_fields__)
+    changes = {name: getattr(wishes, name) for name in names}
+    if "cwd" in names:
+        changes["branch"] = wishes.branch
+    if wishes.limits is not None:
+        own = msgspec.to_builtins(before.limits or LimitWishes())
+        changes["limits"] = LimitWishes(**{**own, **msgspec.to_builtins(wishes.limits)})
+    return structs.replace(before, **changes)

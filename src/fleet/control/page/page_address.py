@@ -1,13 +1,15 @@
 """`web/address`: where the page is offered, for `fleet web pair`; `web/port`: the port of the page,
-since a browser keeps a session by address and port.
+since a browser keeps a session by address and port; `web/open.html`: leads a browser to the page.
 
-The page that wrote them holds `web/page.lock` for as long as it answers; a second page
-beside it leaves address and port as they are.
+The page that wrote address and port holds `web/page.lock` for as long as it answers; a second page
+beside it leaves both as they are.
 """
 
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from html import escape
+from pathlib import Path
 
 from fleet.control.page.session_store import FOLDER
 from fleet.files.atomic_write import write_atomically
@@ -15,7 +17,7 @@ from fleet.files.file_lock import locked
 from fleet.files.safe_read import tail
 from fleet.home import Home
 
-_FILE, _PORT, _LOCK = "address", "port", "page.lock"
+_FILE, _PORT, _LOCK, _OPEN = "address", "port", "page.lock", "open.html"
 _LONGEST = 1000
 #: A look at the lock holds the lock for a moment: tries to take it, and seconds between them.
 _TRIES, _PAUSE = 5, 0.02
@@ -57,3 +59,14 @@ def live_address(home: Home) -> str:
         return ""
     with locked(home.path / FOLDER / _LOCK) as lock:
         return "" if lock is not None else last_address(home)
+
+
+def write_open_file(home: Home, address: str) -> Path:
+    """Write the file that leads a browser to `address`; only the owner can read it. The code in it
+    stands on no command line, which other processes of the user could read.
+    """
+    path = home.path / FOLDER / _OPEN
+    safe = escape(address, quote=True)
+    lead = f'<meta http-equiv="refresh" content="0;url={safe}"><a href="{safe}">fleet</a>'
+    write_atomically(path, f"<!doctype html>{lead}".encode(), durable=False)
+    return path

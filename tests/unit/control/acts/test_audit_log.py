@@ -6,10 +6,9 @@ import threading
 import pytest
 
 from fleet.control import pause
+from fleet.control.acts import audit_log
 from fleet.control.acts.act_table import carry_out
-from fleet.control.audit import audit_log
-from fleet.control.audit.audit_log import lines, record, verify
-from fleet.control.audit.record_act import recorded_line
+from fleet.control.acts.audit_log import lines, record, recorded_line, verify
 from fleet.errors import Refused
 
 WHO = {"BEADS_ACTOR": "ada"}

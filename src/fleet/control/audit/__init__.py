@@ -1,1 +1,0 @@
-"""The record of every act of a person, on every surface, in one chain."""
