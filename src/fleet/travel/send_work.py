@@ -13,57 +13,42 @@ from fleet.git.clone.task_work import brought_commit
 from fleet.git.mirror.result_refs import ResultPushed, push_result
 from fleet.git.remote.push import RemoteRefused
 from fleet.git.remote.remote_git import RemoteSilent
-from fleet.git.remote.trusted_remotes import is_trusted_address
+from fleet.git.remote.trusted_remotes import is_trusted
 from fleet.home import Home
 from fleet.home.landing_json import Landing
 
 
-class NothingToSend(Struct, frozen=True):
-    """The run changed nothing, or worked in no clone."""
-
-
-class NotConfirmed(Struct, frozen=True, kw_only=True):
-    """The operator has not confirmed the address on this host."""
+class Unsent(Struct, frozen=True, kw_only=True):
+    """The work of a run could not be pushed."""
 
     why: str
-
-
-SendAnswer = ResultPushed | NothingToSend | NotConfirmed | RemoteRefused | RemoteSilent
+    #: The repository did not answer: the same may go well later.
+    is_silent: bool = False
 
 
 def send_work(
     home: Home, task_id: str, run: int, url: str, *, title: str, landing: Landing | None
-) -> SendAnswer:
+) -> ResultPushed | Unsent | None:
     """Push the work of a run. Of verified work that is the commit with the tree that was verified.
+    None: the run changed nothing, or worked in no clone.
 
     Raises FleetError and OSError if the work cannot be read.
     """
     refs = task_refs(home, task_id)
     if refs is None:
-        return NothingToSend()
+        return None
     repo = refs.git.repo
-    if not is_trusted_address(home.path, os.path.realpath(repo.common_dir), url):
-        return NotConfirmed(why=f"{url} is not confirmed on this host: fleet trust --remote {url}")
+    if not is_trusted(home.path, os.path.realpath(repo.common_dir), url):
+        return Unsent(why=f"{url} is not confirmed on this host: fleet trust --remote {url}")
     tree = landing.tree if landing is not None else ""
     commit = brought_commit(home, refs, title=title, tree=tree)
     if commit in ("", refs.base):
-        return NothingToSend()
+        return None
     answer = push_result(home, repo, url, task_id, str(run), commit)
     match answer:
-        case ResultPushed() | RemoteRefused() | RemoteSilent():
+        case ResultPushed():
             return answer
-        case _:
-            return RemoteSilent(why="the repository did not say what became of the push")
-
-
-def words_of(answer: SendAnswer, url: str) -> str:
-    """Why the work could not be sent, for people; empty if sent, or there was none. Pure."""
-    match answer:
-        case ResultPushed() | NothingToSend():
-            return ""
-        case NotConfirmed(why=why):
-            return why
         case RemoteRefused(why=why):
-            return f"{url} refuses its work: {why}"
+            return Unsent(why=f"{url} refuses its work: {why}")
         case RemoteSilent(why=why):
-            return f"its work could not be pushed to {url}: {why}"
+            return Unsent(why=f"its work could not be pushed to {url}: {why}", is_silent=True)

@@ -18,7 +18,7 @@ from fleet.git.git_command import Git, GitFailed
 from fleet.git.mirror.code_source import CodeSource, code_source
 from fleet.git.mirror.result_refs import BASE, ResultPushed, push_result
 from fleet.git.own.own_repository import own_repository
-from fleet.git.remote.trusted_remotes import is_trusted_address
+from fleet.git.remote.trusted_remotes import is_trusted
 from fleet.home import owner_file
 from fleet.home.task_json import settings_of
 from fleet.home.task_policy import policy_of
@@ -119,7 +119,7 @@ def _push_snapshot(fleet: Control, task: Task, settings: Settings) -> str:
     except (FleetError, OSError) as error:
         return str(error)
     if not isinstance(answer, ResultPushed):
-        return str(getattr(answer, "why", "the repository did not take it"))
+        return answer.why
     rules = policy_of(fleet.config, settings, cwd).policy
     write_settings(fleet, task, _recorded(settings, source, commit, rules.land, changes="pushed"))
     return ""
@@ -165,7 +165,7 @@ def _why_bound(fleet: Control, source: CodeSource | None, cwd: str, *, isolated:
     if not isolated:
         return "its agents work in the directory itself (isolation = none, land = off)"
     common = os.path.realpath(source.repo.common_dir)
-    if not is_trusted_address(fleet.home.path, common, source.url):
+    if not is_trusted(fleet.home.path, common, source.url):
         root = source.repo.root
         return f"{source.url} is not confirmed: if that is right, run: fleet trust --remote {root}"
     return ""

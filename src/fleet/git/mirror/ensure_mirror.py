@@ -21,7 +21,7 @@ from fleet.git.mirror.result_refs import fetched_ref
 from fleet.git.own.fresh_git_dir import write_git_dir
 from fleet.git.refs import commit_of
 from fleet.git.remote.remote_git import QUESTION, RemoteGit, RemoteSilent, why_failed
-from fleet.git.remote.trusted_remotes import is_trusted_address
+from fleet.git.remote.trusted_remotes import is_trusted
 from fleet.git.remote.upstream import without_password
 from fleet.git.repository import Repository
 from fleet.home import Home
@@ -63,7 +63,7 @@ def ensure_mirror(
     """
     place, shown = home.mirror(url), without_password(url)
     repo = mirror_repository(place)
-    if not is_trusted_address(home.path, os.path.realpath(repo.common_dir), url):
+    if not is_trusted(home.path, os.path.realpath(repo.common_dir), url):
         return Unreached(
             why=f"{shown} is not confirmed on this host: if fleet may fetch from there and push"
             f" work to it with your logins, run: fleet trust --remote {shown}",

@@ -4,7 +4,6 @@ the next host and for the lander; and where a host keeps what it fetched.
 
 import os
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,9 +13,9 @@ from fleet.git.own.copied_objects import copy_commits
 from fleet.git.own.own_repository import own_repository
 from fleet.git.own.project_refs import refs_of, write_refs
 from fleet.git.refs import OURS, commit_of
-from fleet.git.remote.push import PushAnswer, Pushed, RemoteMoved, push_task_branch
+from fleet.git.remote.push import Pushed, RemoteMoved, RemoteRefused, push_task_branch
 from fleet.git.remote.remote_git import RemoteGit, RemoteSilent, why_failed
-from fleet.git.remote.trusted_remotes import is_trusted_address
+from fleet.git.remote.trusted_remotes import is_trusted
 from fleet.git.repository import Repository
 from fleet.home import Home
 from fleet.home.clone_record import ref_word
@@ -49,8 +48,7 @@ def push_result(
     task_id: str,
     run: str,
     commit: str,
-    env: Mapping[str, str] = os.environ,
-) -> ResultPushed | PushAnswer:
+) -> ResultPushed | RemoteRefused | RemoteSilent:
     """Push the work of a run to the repository. What the repository says afterwards counts.
 
     The same push again changes nothing, so that a killed host may repeat it.
@@ -58,7 +56,7 @@ def push_result(
     own = own_repository(home.path, repo)
     ref = fetched_ref(task_id, run, there=True)
     git = Git(own, time.monotonic() + _LIMIT)
-    remote = RemoteGit(own, url, env=env)
+    remote = RemoteGit(own, url)
     old = ""
     for _ in range(3):  # another value of the same run: of this host, before it was killed
         answer = push_task_branch(remote, git, ref=ref, old=old, new=commit)
@@ -71,12 +69,7 @@ def push_result(
 
 
 def bring_result(
-    home: Home,
-    repo: Repository,
-    url: str,
-    task_id: str,
-    run: str,
-    env: Mapping[str, str] = os.environ,
+    home: Home, repo: Repository, url: str, task_id: str, run: str
 ) -> str | RemoteSilent:
     """The commit that a host pushed for a run, now in this project or mirror; empty: there is none.
 
@@ -86,12 +79,12 @@ def bring_result(
     kept = fetched_ref(task_id, run)
     if known := commit_of(Git(repo, until), kept):
         return known
-    if not is_trusted_address(home.path, os.path.realpath(repo.common_dir), url):
+    if not is_trusted(home.path, os.path.realpath(repo.common_dir), url):
         return RemoteSilent(why=f"it is not confirmed here: fleet trust --remote {repo.root}")
     own = own_repository(home.path, repo)
     ask = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--force")
     there = fetched_ref(task_id, run, there=True)
-    done = RemoteGit(own, url, env=env).ask(*ask, url, f"{there}:{kept}")
+    done = RemoteGit(own, url).ask(*ask, url, f"{there}:{kept}")
     if isinstance(done, RemoteSilent):
         return done
     if done.code:

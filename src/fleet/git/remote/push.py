@@ -9,8 +9,8 @@ import re
 
 from msgspec import Struct
 
-from fleet.git.git_command import Git, GitFailed
-from fleet.git.refs import is_ancestor
+from fleet.git.git_command import Git
+from fleet.git.refs import commit_of, is_ancestor
 from fleet.git.remote.remote_git import QUESTION, RemoteGit, RemoteSilent, why_failed
 from fleet.git.remote.upstream import without_password
 from fleet.processes.bounded_call import Exited
@@ -18,13 +18,6 @@ from fleet.processes.bounded_call import Exited
 #: Prefix of the refs in fleet's own repository that keep what a remote branch was read at.
 _KEPT = "refs/fleet/remote/"
 _NAME = re.compile(r"[0-9a-f]{40,64}")
-
-
-class RemoteTip(Struct, frozen=True, kw_only=True):
-    """What a remote branch stands at; the commit is in fleet's own repository."""
-
-    #: Empty: the remote has no such branch.
-    commit: str
 
 
 class Pushed(Struct, frozen=True, kw_only=True):
@@ -49,14 +42,16 @@ class RemoteRefused(Struct, frozen=True, kw_only=True):
 PushAnswer = Pushed | RemoteMoved | RemoteRefused | RemoteSilent
 
 
-def fetch_tip(remote: RemoteGit, git: Git, ref: str) -> RemoteTip | RemoteSilent:
-    """Read a remote branch, and bring the commits to fleet's own repository, which `git` is in."""
+def fetch_tip(remote: RemoteGit, git: Git, ref: str) -> str | RemoteSilent:
+    """The commit of a remote branch, which is brought to fleet's own repository, where `git` is;
+    empty: the remote has no such branch.
+    """
     found = _read(remote, ref)
-    if isinstance(found, RemoteSilent) or not found.commit:
+    if isinstance(found, RemoteSilent) or not found:
         return found
     kept = f"{_KEPT}{ref.removeprefix('refs/heads/')}"
-    if _has(git, found.commit):
-        git.ask("update-ref", "--no-deref", kept, found.commit)
+    if commit_of(git, f"{found}^{{commit}}"):
+        git.ask("update-ref", "--no-deref", kept, found)
         return found
     ask = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--force")
     done = remote.ask(*ask, remote.url, f"{ref}:{kept}")
@@ -65,7 +60,7 @@ def fetch_tip(remote: RemoteGit, git: Git, ref: str) -> RemoteTip | RemoteSilent
     if done.code:
         return RemoteSilent(why=why_failed(done))
     # The branch may have moved between the two questions: what was fetched counts.
-    return RemoteTip(commit=git.line("rev-parse", "--verify", f"{kept}^{{commit}}"))
+    return git.line("rev-parse", "--verify", f"{kept}^{{commit}}")
 
 
 def push_forward(remote: RemoteGit, git: Git, *, ref: str, old: str, new: str) -> PushAnswer:
@@ -75,49 +70,41 @@ def push_forward(remote: RemoteGit, git: Git, *, ref: str, old: str, new: str) -
     """
     if old and not is_ancestor(git, old, new):
         return RemoteMoved(now=old)
-    return _settled(remote, git, ref, old, new, _push(remote, ref, old, new))
+    return push_task_branch(remote, git, ref=ref, old=old, new=new)
 
 
 def push_task_branch(remote: RemoteGit, git: Git, *, ref: str, old: str, new: str) -> PushAnswer:
     """Move a branch of fleet's own making, as `push_forward` does, but also to a commit that lacks
     the old one: a task that was sent back may have another history now.
+
+    What the push came to is what the remote says afterwards.
     """
-    return _settled(remote, git, ref, old, new, _push(remote, ref, old, new))
-
-
-def delete_branch(remote: RemoteGit, *, ref: str, commit: str) -> Pushed | RemoteSilent:
-    """Delete a remote branch that stands at this commit; one that moved, or is gone, is left."""
-    found = _read(remote, ref)
-    if isinstance(found, RemoteSilent) or found.commit != commit:
-        return found if isinstance(found, RemoteSilent) else Pushed(now=found.commit)
-    lease = f"--force-with-lease={ref}:{commit}"
-    done = remote.ask("push", "--porcelain", lease, remote.url, f":{ref}")
-    if isinstance(done, RemoteSilent):
-        return done
-    return RemoteSilent(why=why_failed(done)) if done.code else Pushed(now="")
-
-
-def _push(remote: RemoteGit, ref: str, old: str, new: str) -> Exited | RemoteSilent:
     lease = f"--force-with-lease={ref}:{old}"
-    return remote.ask("push", "--porcelain", "--atomic", lease, remote.url, f"{new}:{ref}")
-
-
-def _settled(
-    remote: RemoteGit, git: Git, ref: str, old: str, new: str, done: Exited | RemoteSilent
-) -> PushAnswer:
-    """What a push came to, by what the remote says now."""
+    done = remote.ask("push", "--porcelain", "--atomic", lease, remote.url, f"{new}:{ref}")
     if isinstance(done, RemoteSilent):
         return done
     tip = fetch_tip(remote, git, ref)
     if isinstance(tip, RemoteSilent):
         return tip
     # A git that fails must not pass for one that says no: the same would be pushed twice.
-    if tip.commit and git.judge("merge-base", "--is-ancestor", new, tip.commit)[0]:
-        return Pushed(now=tip.commit)
-    if tip.commit != old:
-        return RemoteMoved(now=tip.commit)
+    if tip and git.judge("merge-base", "--is-ancestor", new, tip)[0]:
+        return Pushed(now=tip)
+    if tip != old:
+        return RemoteMoved(now=tip)
     refused = why_refused(done)
     return RemoteRefused(why=refused) if refused else RemoteSilent(why=why_failed(done))
+
+
+def delete_branch(remote: RemoteGit, *, ref: str, commit: str) -> Pushed | RemoteSilent:
+    """Delete a remote branch that stands at this commit; one that moved, or is gone, is left."""
+    found = _read(remote, ref)
+    if isinstance(found, RemoteSilent) or found != commit:
+        return found if isinstance(found, RemoteSilent) else Pushed(now=found)
+    lease = f"--force-with-lease={ref}:{commit}"
+    done = remote.ask("push", "--porcelain", lease, remote.url, f":{ref}")
+    if isinstance(done, RemoteSilent):
+        return done
+    return RemoteSilent(why=why_failed(done)) if done.code else Pushed(now="")
 
 
 def why_refused(done: Exited) -> str:
@@ -139,7 +126,8 @@ def _remote_line(line: str) -> str:
     return line.removeprefix("remote:").strip() if line.startswith("remote:") else ""
 
 
-def _read(remote: RemoteGit, ref: str) -> RemoteTip | RemoteSilent:
+def _read(remote: RemoteGit, ref: str) -> str | RemoteSilent:
+    """The commit of a remote branch, as the remote says; empty: it has none."""
     done = remote.ask("ls-remote", "--quiet", remote.url, ref, at_most=QUESTION)
     if isinstance(done, RemoteSilent):
         return done
@@ -148,13 +136,5 @@ def _read(remote: RemoteGit, ref: str) -> RemoteTip | RemoteSilent:
     for line in done.text.splitlines():
         commit, _, name = line.partition("\t")
         if name == ref and _NAME.fullmatch(commit):
-            return RemoteTip(commit=commit)
-    return RemoteTip(commit="")
-
-
-def _has(git: Git, commit: str) -> bool:
-    try:
-        git.ask("cat-file", "-e", f"{commit}^{{commit}}")
-    except GitFailed:
-        return False
-    return True
+            return commit
+    return ""

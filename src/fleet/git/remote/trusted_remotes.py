@@ -5,12 +5,12 @@ file. Fleet pushes with the operator's logins, so it pushes to an address only a
 has seen it: when they set `land_to` for the project, or by `fleet trust --remote`.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
 
+from fleet.errors import InvalidTask
 from fleet.files.file_lock import exclusive
 from fleet.files.json_record import JsonRecord
 from fleet.git.remote.upstream import Upstream, plain_address, without_password
@@ -31,22 +31,38 @@ _RECORD = JsonRecord(
 )
 
 
-def is_trusted(home: Path, common_dir: str, upstream: Upstream) -> bool:
-    """Whether fleet may push the repository with this git directory there. Raises InvalidTask."""
-    known = trusted(home).get(common_dir, ())
-    return without_password(upstream.url) in {without_password(each.url) for each in known}
-
-
-def is_trusted_address(home: Path, common_dir: str, url: str) -> bool:
-    """Whether fleet may fetch from this address, and push results there, for the repository with
-    this git directory. Raises InvalidTask.
+def is_trusted(home: Path, common_dir: str, url: str) -> bool:
+    """Whether fleet may fetch from this address, and push there, for the repository with this git
+    directory; a login in an address does not count. Raises InvalidTask.
     """
-    return url in {plain_address(each.url) for each in trusted(home).get(common_dir, ())}
+    known = (_RECORD.read(home / FILE) or {}).get(common_dir, ())
+    return _without_login(url) in {_without_login(each.url) for each in known}
 
 
-def trusted(home: Path) -> Mapping[str, tuple[TrustedRemote, ...]]:
-    """What is trusted, by the common git directory of each repository. Raises InvalidTask."""
-    return _RECORD.read(home / FILE) or {}
+def _without_login(url: str) -> str:
+    return plain_address(url) or without_password(url)
+
+
+def warm_addresses(home: Path) -> tuple[str, ...]:
+    """The trusted addresses of the repositories whose code is on this host already, mirrors and
+    projects, as tasks name them.
+    """
+    try:
+        known = _RECORD.read(home / FILE) or {}
+    except InvalidTask:
+        return ()
+    warm = (remotes for common_dir, remotes in known.items() if _has_branches(Path(common_dir)))
+    return tuple(sorted({plain_address(each.url) for some in warm for each in some} - {""}))
+
+
+def _has_branches(common_dir: Path) -> bool:
+    """Something was fetched or committed: a mirror that is being made has no branch yet."""
+    if (common_dir / "packed-refs").exists():
+        return True
+    try:
+        return any((common_dir / "refs" / "heads").iterdir())
+    except OSError:
+        return False
 
 
 def trust_remote(home: Path, common_dir: str, upstream: Upstream, now: datetime) -> None:

@@ -1,7 +1,7 @@
 """The remote branch that a branch of a project is pushed to, by the project's own configuration.
 
 What stands there is only read: an agent without a box may have written it. Whether fleet may push
-to the address is the operator's word (`home/trusted_remotes.py`).
+to the address is the operator's word (`git/remote/trusted_remotes.py`).
 """
 
 import os

@@ -5,14 +5,13 @@ The remote moves before the line does, so that the line never holds what the rem
 
 import os
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 
 from fleet.errors import InvalidTask
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.refs import commit_of, is_ancestor
-from fleet.git.remote.push import PushAnswer, RemoteTip, fetch_tip, push_forward
+from fleet.git.remote.push import PushAnswer, fetch_tip, push_forward
 from fleet.git.remote.remote_git import RemoteGit, RemoteSilent
 from fleet.git.remote.trusted_remotes import is_trusted, untrusted_text
 from fleet.git.remote.upstream import NoUpstream, Upstream, upstream_of
@@ -24,11 +23,9 @@ _LIMIT = 30.0
 class RemoteLine:
     """The upstream of one branch, with the commit that was read last."""
 
-    def __init__(
-        self, land: LandRepository, upstream: Upstream, env: Mapping[str, str] = os.environ
-    ) -> None:
+    def __init__(self, land: LandRepository, upstream: Upstream) -> None:
         self.upstream = upstream
-        self.remote = RemoteGit(land.own, upstream.url, env=env)
+        self.remote = RemoteGit(land.own, upstream.url)
         self._git, self._refs = land.git, land.refs
         #: The commit of the remote branch; empty: it has none.
         self.commit = ""
@@ -36,10 +33,10 @@ class RemoteLine:
     def read(self) -> RemoteSilent | None:
         """Read the remote branch, and fetch the commits; None: no problem."""
         found = fetch_tip(self.remote, self._git, self.upstream.ref)
-        if isinstance(found, RemoteTip):
-            self.commit = found.commit
-            return None
-        return found
+        if isinstance(found, RemoteSilent):
+            return found
+        self.commit = found
+        return None
 
     def push(self, new: str) -> PushAnswer:
         """Move the remote branch from the commit that was read to one that contains that commit."""
@@ -67,7 +64,7 @@ def remote_line(home: Home, land: LandRepository, branch: str) -> RemoteLine | s
     """The upstream of a branch, if the operator lets fleet push there; else words for a person."""
     try:
         upstream = upstream_of(Git(land.repo, time.monotonic() + _LIMIT), branch)
-        if is_trusted(home.path, os.path.realpath(land.repo.common_dir), upstream):
+        if is_trusted(home.path, os.path.realpath(land.repo.common_dir), upstream.url):
             return RemoteLine(land, upstream)
     except NoUpstream as error:
         return f"{error.message}. {error.hint}, and then: fleet land ID"

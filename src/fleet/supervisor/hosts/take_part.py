@@ -5,7 +5,7 @@ from datetime import timedelta
 from functools import partial
 
 from fleet.config import Config
-from fleet.git.mirror.warm_addresses import warm_addresses
+from fleet.git.remote.trusted_remotes import warm_addresses
 from fleet.home import Home, owner_file
 from fleet.home.status_file import paused
 from fleet.queue import open_heartbeat
@@ -84,7 +84,7 @@ def _look_around(state: SupervisorState, heartbeat: Heartbeat) -> None:
     """See which code is here already, and which accounts have room."""
     names = heartbeat.host.coders
     heartbeat.update(
-        mirrors=warm_addresses(state.home),
+        mirrors=warm_addresses(state.home.path),
         accounts=state.accounts.with_room(state.config, names, state.now()),
     )
     # With a chain to fall back on a task may find room elsewhere on this host.

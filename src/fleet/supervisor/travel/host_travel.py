@@ -18,7 +18,6 @@ from msgspec import Struct, structs
 from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.git.mirror.result_refs import ResultPushed
-from fleet.git.remote.remote_git import RemoteSilent
 from fleet.home import Home, landing_json, messages
 from fleet.home.journal import Log
 from fleet.home.landing_json import Landing
@@ -49,7 +48,7 @@ from fleet.travel.pack_run import (
     words_stamp,
 )
 from fleet.travel.send_later import send_later
-from fleet.travel.send_work import send_work, words_of
+from fleet.travel.send_work import Unsent, send_work
 from fleet.travel.shared_queue import SharedQueue
 from fleet.travel.unpack_run import take_sent_back, unpack_runs
 
@@ -206,10 +205,10 @@ class HostTravel:
         home, elsewhere = self._home, is_elsewhere(self._home, settings)
         landing = _landing_of(home, task.id, run)
         answer = send_work(home, task.id, run.number, origin.url, title=task.title, landing=landing)
-        why = words_of(answer, origin.url)
+        why = answer.why if isinstance(answer, Unsent) else ""
         if why and not elsewhere:  # the work is in the project here
             self.sentences.append((task.id, f"{why}; other hosts begin without it"))
-        elif isinstance(answer, RemoteSilent):
+        elif isinstance(answer, Unsent) and answer.is_silent:
             raise FleetError(why)
         elif why and bears_out(decision.settlement):
             landing_json.forget_mark(home, task.id)

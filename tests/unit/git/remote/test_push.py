@@ -6,7 +6,6 @@ from fleet.git.remote.push import (
     Pushed,
     RemoteMoved,
     RemoteRefused,
-    RemoteTip,
     delete_branch,
     fetch_tip,
     push_forward,
@@ -42,7 +41,7 @@ def test_history_that_the_remote_has_is_never_thrown_away(project):
     """A lease alone would let a commit through that does not hold the remote's."""
     theirs = project.other_hand(c="three\n")
     new = project.work(b="two\n")
-    assert isinstance(fetch_tip(project.remote(), project.git, MAIN), RemoteTip)
+    assert isinstance(fetch_tip(project.remote(), project.git, MAIN), str)
     assert push(project, theirs, new) == RemoteMoved(now=theirs)
     assert project.at() == theirs
 
@@ -92,7 +91,7 @@ def test_a_remote_that_is_gone_is_silent(project):
 def test_a_branch_that_the_remote_lacks_is_made(project):
     """An empty remote is where a new project begins."""
     ref = "refs/heads/release"
-    assert fetch_tip(project.remote(), project.git, ref) == RemoteTip(commit="")
+    assert fetch_tip(project.remote(), project.git, ref) == ""
     done = push_forward(project.remote(), project.git, ref=ref, old="", new=project.first)
     assert done == Pushed(now=project.first)
 

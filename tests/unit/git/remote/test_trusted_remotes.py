@@ -12,10 +12,10 @@ ORIGIN = Upstream(remote="origin", url="git@example.org:team/app.git", branch="m
 def test_only_a_confirmed_address_of_the_same_repository_is_trusted(tmp_path):
     """An agent that rewrites the project's configuration leads no push elsewhere."""
     trust_remote(tmp_path, "/srv/app/.git", ORIGIN, NOW)
-    assert is_trusted(tmp_path, "/srv/app/.git", ORIGIN)
+    assert is_trusted(tmp_path, "/srv/app/.git", ORIGIN.url)
     evil = structs.replace(ORIGIN, url="git@evil.example.org:team/app.git")
-    assert not is_trusted(tmp_path, "/srv/app/.git", evil)
-    assert not is_trusted(tmp_path, "/srv/other/.git", ORIGIN)
+    assert not is_trusted(tmp_path, "/srv/app/.git", evil.url)
+    assert not is_trusted(tmp_path, "/srv/other/.git", ORIGIN.url)
 
 
 def test_a_second_address_leaves_the_first_trusted(tmp_path):
@@ -23,8 +23,8 @@ def test_a_second_address_leaves_the_first_trusted(tmp_path):
     other = structs.replace(ORIGIN, remote="mirror", url="/srv/git/app.git")
     trust_remote(tmp_path, "/srv/app/.git", ORIGIN, NOW)
     trust_remote(tmp_path, "/srv/app/.git", other, NOW)
-    assert is_trusted(tmp_path, "/srv/app/.git", ORIGIN)
-    assert is_trusted(tmp_path, "/srv/app/.git", other)
+    assert is_trusted(tmp_path, "/srv/app/.git", ORIGIN.url)
+    assert is_trusted(tmp_path, "/srv/app/.git", other.url)
 
 
 def test_a_password_in_an_address_is_not_kept_and_may_change(tmp_path):
@@ -32,8 +32,8 @@ def test_a_password_in_an_address_is_not_kept_and_may_change(tmp_path):
     mine = structs.replace(ORIGIN, url="https://me:hunter2@example.org/app.git")
     trust_remote(tmp_path, "/srv/app/.git", mine, NOW)
     assert "hunter2" not in (tmp_path / "remotes.json").read_text()
-    assert is_trusted(tmp_path, "/srv/app/.git", mine)
+    assert is_trusted(tmp_path, "/srv/app/.git", mine.url)
     later = structs.replace(ORIGIN, url="https://me:hunter3@example.org/app.git")
-    assert is_trusted(tmp_path, "/srv/app/.git", later)
+    assert is_trusted(tmp_path, "/srv/app/.git", later.url)
     evil = structs.replace(ORIGIN, url="https://me:hunter2@evil.example.org/app.git")
-    assert not is_trusted(tmp_path, "/srv/app/.git", evil)
+    assert not is_trusted(tmp_path, "/srv/app/.git", evil.url)
