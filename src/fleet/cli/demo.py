@@ -14,7 +14,7 @@ import click
 
 from fleet.cli.live_view import live_view
 from fleet.cli.terminal_text import painted, table, terminal_width
-from fleet.demo.summary import DemoRow, RowState, StyledLine
+from fleet.demo.summary import DemoReport, DemoRow, RowState, StyledLine, summary
 from fleet.errors import BadInput
 from fleet.schemas.shown_text import cut
 
@@ -63,19 +63,18 @@ def command(keep: bool, hosts: int | None, with_page: bool) -> int:
         return _on_hosts(hosts, keep=keep)
     from fleet.demo.demo_home import demo_home
     from fleet.demo.run_demo import Demo
-    from fleet.demo.summary import deviations, next_steps, summary
+    from fleet.demo.summary import deviations, next_steps
+
+    page: DemoPage | None = None
+
+    def play(screen: Screen) -> DemoReport:
+        nonlocal page
+        page = DemoPage(place.env, screen.say) if with_page else None
+        show = page.follow(screen.show) if page is not None else screen.show
+        return Demo(place, screen.say, show).run()
 
     with demo_home(keep=keep) as place:
-        try:
-            with live_view() if sys.stdout.isatty() else nullcontext() as draw:
-                screen = Screen(draw, demo_table)
-                page = DemoPage(place.env, screen.say) if with_page else None
-                show = page.follow(screen.show) if page is not None else screen.show
-                report = Demo(place, screen.say, show).run()
-        except KeyboardInterrupt:
-            click.echo("Interrupted. The agents are being ended.")
-            raise
-        _print(summary(report))
+        report = _watched(demo_table, play)
         if page is not None:
             page.stay()
     if keep:
@@ -90,25 +89,34 @@ def command(keep: bool, hosts: int | None, with_page: bool) -> int:
 
 def _on_hosts(count: int, *, keep: bool) -> int:
     """The demo on several hosts."""
-    from fleet.demo.hosts.demo_hosts import demo_hosts
-    from fleet.demo.hosts.host_tasks import HOST_TASKS
-    from fleet.demo.hosts.hosts_summary import deviations, hosts_summary
-    from fleet.demo.hosts.run_hosts import HostsDemo
+    from fleet.demo.demo_hosts import demo_hosts
+    from fleet.demo.run_hosts import HostsDemo
+    from fleet.demo.summary import deviations
 
     with demo_hosts(keep=keep) as place:
-        try:
-            with live_view() if sys.stdout.isatty() else nullcontext() as draw:
-                screen = Screen(draw, host_table)
-                report = HostsDemo(place, count, screen.say, screen.show).run()
-        except KeyboardInterrupt:
-            click.echo("Interrupted. The agents are being ended, and the networks removed.")
-            raise
-        _print(hosts_summary(report, HOST_TASKS))
+        report = _watched(
+            host_table, lambda screen: HostsDemo(place, count, screen.say, screen.show).run()
+        )
     if keep:
         _print([("", ""), (f"Kept: {place.root}", "bold")])
     else:
         _print([("Its processes are ended, its networks and files removed.", "")])
-    return 1 if deviations(report, HOST_TASKS) else 0
+    return 1 if deviations(report) else 0
+
+
+def _watched(
+    table_of: Callable[[Sequence[DemoRow]], Iterator[str]],
+    play: Callable[["Screen"], DemoReport],
+) -> DemoReport:
+    """Play a demo on the screen, and say what happened."""
+    try:
+        with live_view() if sys.stdout.isatty() else nullcontext() as draw:
+            report = play(Screen(draw, table_of))
+    except KeyboardInterrupt:
+        click.echo("Interrupted. All that was started is being ended.")
+        raise
+    _print(summary(report))
+    return report
 
 
 class DemoPage:

@@ -91,7 +91,11 @@ class Interrupts:
 class DemoHome:
     """A temporary directory, the commands that a person runs there, and at most one supervisor."""
 
-    def __init__(self, root: Path, interrupts: Interrupts, *, inside: Sequence[str] = ()) -> None:
+    def __init__(
+        self, root: Path, interrupts: Interrupts, *, name: str = "", inside: Sequence[str] = ()
+    ) -> None:
+        #: What this host is called in the demo of hosts.
+        self.name = name
         self.home = Home(root / "home")
         self.project = root / "bookshelf"
         self.project.mkdir()

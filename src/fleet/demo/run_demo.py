@@ -31,11 +31,67 @@ _READING_S = 1.5
 _LONGEST = 300.0
 
 
-class Demo:
-    """One demo in one temporary home.
+class DemoRun:
+    """What both demos share: the tasks that were made, the log on the screen, and the person.
 
     `say` gets each line of the log with its style, `show` the tasks whenever they were read.
     """
+
+    def __init__(
+        self, say: Callable[[str, str], None], show: Callable[[Sequence[DemoRow]], None]
+    ) -> None:
+        self._print, self._draw = say, show
+        self._began = time.monotonic()
+        #: The demo's tasks by the id that the queue gave them, in the order of creation.
+        self._tasks: dict[str, DemoTask] = {}
+        #: When the person began to read a question; None: there is none.
+        self._asked_at: float | None = None
+
+    @property
+    def _seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def _say(self, text: str, style: str = "") -> None:
+        self._print(f"{self._seconds:5.1f} s  {text}", style)
+
+    def _create(self, place: DemoHome, task: DemoTask) -> None:
+        """Create a task as a person does: on the command line, in the project's directory."""
+        ids = {made.key: task_id for task_id, made in self._tasks.items()}
+        words = ["bd", "create", task.title, "-p", str(task.priority)]
+        words += ["--coder", task.coder, "--model", task.behaviour, *task.flags]
+        if task.needs:
+            words += ["--deps", ",".join(ids[key] for key in task.needs)]
+        task_id = place.fleet(*words, "--silent")
+        self._tasks[task_id] = task
+        self._say(f"{place.name}$ fleet {shlex.join(words)}  → {task_id}", "bold")
+
+    def _answer(self, fleet: Control, rows: Sequence[DemoRow], who: str = "") -> None:
+        """Answer the first task that asks, once a person could have read the question."""
+        asking = [row.task.id for row in rows if row.state == "asking"]
+        if not asking:
+            self._asked_at = None
+        elif self._asked_at is None:
+            self._asked_at = time.monotonic()
+        elif time.monotonic() > self._asked_at + _READING_S:
+            answer(fleet, fleet.get(asking[0]), ANSWER, at=datetime.now().astimezone())
+            self._say(f"{who}$ fleet answer {asking[0]} {shlex.quote(ANSWER)}", "bold magenta")
+
+    def _titled(self, text: str) -> str:
+        """A line of a log; one about a task with the title, named once."""
+        if (task := self._tasks.get(text.partition(":")[0])) is None:
+            return text
+        task_id, _, rest = text.removesuffix(f": {task.title}").partition(":")
+        return f"{task_id} {task.title}:{rest}"
+
+
+def commits(place: DemoHome, branch: str) -> tuple[str, ...]:
+    """What the branch got, oldest first."""
+    told = place.git("log", "--first-parent", "--reverse", "--format=%h %s", branch)
+    return tuple(told.splitlines())
+
+
+class Demo(DemoRun):
+    """One demo in one temporary home."""
 
     def __init__(
         self,
@@ -43,16 +99,11 @@ class Demo:
         say: Callable[[str, str], None],
         show: Callable[[Sequence[DemoRow]], None],
     ) -> None:
+        super().__init__(say, show)
         self._place = place
-        self._print = say
-        self._draw = show
-        self._began = time.monotonic()
-        #: The demo's tasks by the id that the queue gave them, in the order of creation.
-        self._tasks: dict[str, DemoTask] = {}
         self._journal = JournalTail(place.home)
         #: The supervisor's log: action and sentence.
         self._log: list[tuple[str, str]] = []
-        self._person = DemoPerson()
         self._killed = False
         #: Keys of the tasks whose runs were adopted, and of those that were given their cue.
         self._adopted: set[str] = set()
@@ -67,7 +118,7 @@ class Demo:
         try:
             for task in TASKS:
                 if not task.late:
-                    self._create(task)
+                    self._create(self._place, task)
                     self._show(fleet)
             self._say("$ fleet run", "bold")
             self._pid = self._place.start_supervisor()
@@ -79,15 +130,11 @@ class Demo:
         return DemoReport(
             rows=tuple(rows),
             log=tuple(self._log),
-            commits=self._commits(),
+            commits=commits(self._place, "main"),
             seconds=self._seconds,
             killed=self._killed,
             trouble=trouble,
         )
-
-    @property
-    def _seconds(self) -> float:
-        return time.monotonic() - self._began
 
     def _watch(self, fleet: Control) -> tuple[list[DemoRow], str]:
         """Wait for the end; returns the last rows, and what went wrong with the demo."""
@@ -122,21 +169,8 @@ class Demo:
         if (self._killed and limited) or is_over(rows):
             for task in TASKS:
                 if task not in self._tasks.values():
-                    self._create(task)
-        asking = [row.task.id for row in rows if row.state == "asking"]
-        if typed := self._person.answer(fleet, asking):
-            self._say(f"$ {typed}", "bold magenta")
-
-    def _create(self, task: DemoTask) -> None:
-        """Create a task as a person does: on the command line, in the project's directory."""
-        ids = {made.key: task_id for task_id, made in self._tasks.items()}
-        words = ["bd", "create", task.title, "-p", str(task.priority)]
-        words += ["--coder", task.coder, "--model", task.behaviour]
-        if task.needs:
-            words += ["--deps", ",".join(ids[key] for key in task.needs)]
-        task_id = self._place.fleet(*words, "--silent")
-        self._tasks[task_id] = task
-        self._say(f"$ fleet {shlex.join(words)}  → {task_id}", "bold")
+                    self._create(self._place, task)
+        self._answer(fleet, rows)
 
     def _kill(self) -> None:
         self._killed = True
@@ -150,20 +184,7 @@ class Demo:
             task = self._tasks.get(text.partition(":")[0])
             if task and action == "adopted":
                 self._adopted.add(task.key)
-            self._say(titled(text, task.title) if task else text)
-
-    def _say(self, text: str, style: str = "") -> None:
-        self._print(f"{self._seconds:5.1f} s  {text}", style)
-
-    def _commits(self) -> tuple[str, ...]:
-        told = self._place.git("log", "--first-parent", "--reverse", "--format=%h %s", "main")
-        return tuple(told.splitlines())
-
-
-def titled(text: str, title: str) -> str:
-    """A line about a task with the title, named once."""
-    task_id, _, rest = text.removesuffix(f": {title}").partition(":")
-    return f"{task_id} {title}:{rest}"
+            self._say(self._titled(text))
 
 
 def _may_kill(row: DemoRow) -> bool:
@@ -262,26 +283,6 @@ def _pause(last: Ending | None, seconds: float) -> str:
     if isinstance(last.outcome, RateLimited):
         return f"{seconds:.0f} s until the limit resets"
     return f"{seconds:.0f} s, then again: {last.why}"
-
-
-class DemoPerson:
-    """The person of one demo reads a question for a moment, and then answers."""
-
-    def __init__(self) -> None:
-        self._asked_at: float | None = None
-
-    def answer(self, fleet: Control, asking: Sequence[str]) -> str:
-        """Answer the first task that asks, once a person could have read the question; the command
-        line that a person would have typed, or nothing while there is nothing to answer yet.
-        """
-        if not asking:
-            self._asked_at = None
-        elif self._asked_at is None:
-            self._asked_at = time.monotonic()
-        elif time.monotonic() > self._asked_at + _READING_S:
-            answer(fleet, fleet.get(asking[0]), ANSWER, at=datetime.now().astimezone())
-            return f"fleet answer {asking[0]} {shlex.quote(ANSWER)}"
-        return ""
 
 
 class JournalTail:

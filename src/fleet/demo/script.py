@@ -1,4 +1,5 @@
-"""The tasks of the demo: what each agent does, what goes wrong, and how each run has to end.
+"""The tasks of the demo, and of the demo of hosts: what each agent does, what goes wrong, and how
+each run has to end.
 
 Values only. The simulated agents act by them, and the summary compares the runs with them.
 """
@@ -17,6 +18,13 @@ CONTEXT = 20_000
 
 #: The supervisor is killed while the first agent of this task is at work.
 KILLED_DURING = "manual"
+
+#: What one of the hosts has, and what none has.
+LABEL, NO_LABEL = "gpu", "tpu"
+#: In the demo of hosts: the task whose host is cut off while its agent is at work.
+CUT_OFF = "catalogue"
+#: In the demo of hosts: the task that no host fits.
+NOWHERE = "recommend"
 
 QUESTION = "When a book is added twice: keep both, or refuse the second?"
 ANSWER = "Refuse the second, and say so."
@@ -191,3 +199,61 @@ TASKS = (
         files={"CHANGELOG.md": "# Changes\n\n## 1.0\n\nThe first release.\n"},
     ),
 )
+
+#: The tasks of the demo of hosts: what each needs of a host, and what becomes of the task.
+HOST_TASKS = (
+    DemoTask(
+        key=CUT_OFF,
+        title="Print the catalogue",
+        priority=0,
+        files={"bookshelf/catalogue.py": "def catalogue(books: list[str]) -> str:\n"
+               '    return "\\n".join(sorted(books))\n'},
+        ends=(ExpectedEnd("Released"), ExpectedEnd("Verified")),
+        cue=Cue(CUT_OFF, "moved"),
+    ),
+    DemoTask(
+        key="covers",
+        title="Draw the covers",
+        priority=1,
+        flags=("--needs", f"host:{LABEL}"),
+        files={"bookshelf/covers.py": "def cover(book: str) -> str:\n    return book.upper()\n"},
+    ),
+    DemoTask(
+        key="twice",
+        title="Refuse a book twice",
+        priority=1,
+        behaviour="curious",
+        files={"bookshelf/twice.py": "def is_new(books: list[str], book: str) -> bool:\n"
+               "    return book not in books\n"},
+        ends=(ExpectedEnd("Blocked", "QUESTION"), ExpectedEnd("Verified")),
+    ),
+    DemoTask(
+        key="count",
+        title="Count the books",
+        priority=1,
+        files={"bookshelf/count.py": "def count(books: list[str]) -> int:\n"
+               "    return len(books)\n"},
+    ),
+    DemoTask(
+        key="shelves",
+        title="Number the shelves",
+        priority=2,
+        files={"bookshelf/shelves.py": "def shelf(number: int) -> str:\n"
+               '    return f"shelf {number}"\n'},
+    ),
+    DemoTask(
+        key="authors",
+        title="Know the authors",
+        priority=2,
+        files={"bookshelf/authors.py": "def author(book: str) -> str:\n"
+               '    return book.partition(",")[0]\n'},
+    ),
+    DemoTask(
+        key=NOWHERE,
+        title="Recommend a book",
+        priority=3,
+        flags=("--needs", f"host:{NO_LABEL}"),
+        files={},
+        ends=(),
+    ),
+)  # fmt: skip

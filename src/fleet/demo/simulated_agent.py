@@ -23,10 +23,10 @@ from uuid import uuid4
 from fleet.coders import trusted_files
 from fleet.coders.base import Coder
 from fleet.coders.claude import stream
-from fleet.demo.hosts.host_tasks import HOST_TASKS
 from fleet.demo.script import (
     CODER,
     CONTEXT,
+    HOST_TASKS,
     LIMIT_S,
     OTHER_CODER,
     QUESTION,

@@ -1,15 +1,16 @@
-"""The end of the demo: what happened to each task, what fleet did, and what deviated.
+"""The end of the demo, and of the demo of hosts: what happened to each task, what fleet did, and
+what deviated.
 
 Pure: lines for the screen, from how the runs ended.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
-from fleet.demo.script import TASKS, DemoTask, ExpectedEnd
+from fleet.demo.script import CUT_OFF, HOST_TASKS, NOWHERE, TASKS, DemoTask, ExpectedEnd
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import Blocked, ContextFull, RateLimited, Task
 from fleet.schemas.shown_text import counted
@@ -57,7 +58,7 @@ class DemoReport(Struct, frozen=True, kw_only=True):
 
     rows: tuple[DemoRow, ...]
     #: The supervisor's log: action and sentence, in order.
-    log: tuple[tuple[str, str], ...]
+    log: tuple[tuple[str, str], ...] = ()
     commits: tuple[str, ...] = ()
     seconds: float = 0.0
     #: The supervisor was killed and a new one started.
@@ -71,16 +72,46 @@ class DemoReport(Struct, frozen=True, kw_only=True):
         return row.demo_task.late and any(text.startswith(words) for _, text in self.log)
 
 
+class HostsReport(DemoReport, frozen=True, kw_only=True):
+    """What is known at the end of the demo of hosts."""
+
+    #: The host whose link was cut; empty: the moment never came.
+    cut: str = ""
+    #: Seconds from the cut until the agent there was dead, and until the next run began elsewhere.
+    dead_after: float | None = None
+    begun_after: float | None = None
+
+
 def deviations(report: DemoReport) -> list[str]:
     """What ended otherwise than the script says; empty if nothing did."""
+    on_hosts = isinstance(report, HostsReport)
     found = [report.trouble] if report.trouble else []
     made = {row.demo_task.key for row in report.rows}
-    found += [f"{task.title}: never made" for task in TASKS if task.key not in made]
+    expected = HOST_TASKS if on_hosts else TASKS
+    found += [f"{task.title}: never made" for task in expected if task.key not in made]
     for row in report.rows:
-        found += [f"{row.task.id} {row.demo_task.title}: {why}" for why in _differences(row)]
-    if not report.killed:
+        differ = _host_differences(row) if on_hosts else _differences(row)
+        found += [f"{row.task.id} {row.demo_task.title}: {why}" for why in differ]
+    if isinstance(report, HostsReport):
+        found += _takeover_differences(report)
+    elif not report.killed:
         found.append("the supervisor was not killed: its moment never came")
     return found
+
+
+def _host_differences(row: DemoRow) -> Iterator[str]:
+    wanted = "open" if row.demo_task.key == NOWHERE else "closed"
+    if row.task.status != wanted:
+        yield f"{row.task.status}, not {wanted}"
+
+
+def _takeover_differences(report: HostsReport) -> Iterator[str]:
+    if not report.cut:
+        yield "no link was cut: its moment never came"
+    elif report.dead_after is None or report.begun_after is None:
+        yield "the task of the host that was cut off did not move"
+    elif report.begun_after < report.dead_after:
+        yield "two agents worked on one task at once"
 
 
 def _differences(row: DemoRow) -> Iterator[str]:
@@ -115,20 +146,62 @@ def is_verified(ending: Ending) -> bool:
 
 def summary(report: DemoReport) -> Iterator[StyledLine]:
     """The text below the table."""
+    got = "repository" if isinstance(report, HostsReport) else "project"
     yield "", ""
     yield "What happened", "bold"
+    if isinstance(report, HostsReport):
+        yield from _on_hosts(report)
+    else:
+        yield from _on_one_host(report)
+    yield "", ""
+    yield f"What the {got} got (git log --oneline --first-parent main)", "bold"
+    for commit in report.commits:
+        yield f"  {commit}", ""
+    yield "", ""
+    yield from _result(report)
+
+
+def _on_one_host(report: DemoReport) -> Iterator[StyledLine]:
     for row in report.rows:
         yield from _task_lines(row, report)
     if report.killed:
         yield "  the supervisor", "cyan"
         yield "      killed with kill -9 while agents were at work", "yellow"
         yield f"      → they ran on, and a new supervisor {_adoption(report)}", ""
+
+
+def _on_hosts(report: HostsReport) -> Iterator[StyledLine]:
+    for row in report.rows:
+        yield from _host_task_lines(row, report)
     yield "", ""
-    yield "What the project got (git log --oneline --first-parent main)", "bold"
-    for commit in report.commits:
-        yield f"  {commit}", ""
-    yield "", ""
-    yield from _result(report)
+    yield "Where agents worked", "bold"
+    for host, titles in sorted(_by_host(report.rows).items()):
+        yield f"  {host:<8} {', '.join(titles)}", ""
+
+
+def _host_task_lines(row: DemoRow, report: HostsReport) -> Iterator[StyledLine]:
+    mark, style = ("✓", "green") if row.task.status == "closed" else ("·", "yellow")
+    runs = " → ".join(row.hosts) or "no host"
+    yield f"  {mark} {row.task.id}  {row.task.title}: {row.task.status}, on {runs}", style
+    if row.demo_task.key == CUT_OFF and report.cut:
+        yield f"      the link of {report.cut} was cut while its agent was at work", "yellow"
+        if report.dead_after is not None and report.begun_after is not None:
+            dead, begun = f"{report.dead_after:.0f} s", f"{report.begun_after:.0f} s"
+            yield f"      → the agent there was dead {dead} later, and the next one began", ""
+            yield f"        {begun} after the cut; no attempt was lost", ""
+    elif row.demo_task.key == NOWHERE:
+        yield f"      {row.what}", "yellow"
+        yield "      → it waits, and is not blocked: a host that has it may come", ""
+    elif row.demo_task.behaviour == "curious":
+        yield "      its agent asked, and the answer was given from another machine", "yellow"
+
+
+def _by_host(rows: Sequence[DemoRow]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        for host in dict.fromkeys(row.hosts):
+            found.setdefault(host, []).append(row.task.title)
+    return found
 
 
 def _adoption(report: DemoReport) -> str:
@@ -189,6 +262,8 @@ def _result(report: DemoReport) -> Iterator[StyledLine]:
     if found:
         yield f"Not as staged, after {report.seconds:.0f} s:", "bold red"
         yield from ((f"  {each}", "red") for each in found)
+    elif isinstance(report, HostsReport):
+        yield f"All went as staged, in {report.seconds:.0f} s. Nothing was lost.", "bold green"
     else:
         closed = sum(row.task.status == "closed" for row in report.rows)
         rest = f"{closed} of {len(report.rows)} tasks have landed, one waits for a person."

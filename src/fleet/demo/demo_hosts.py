@@ -10,10 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fleet.demo.demo_home import DemoHome, Interrupts, remove_files
-from fleet.demo.hosts.demo_network import DemoNetwork, inside, missing_for_namespaces
-from fleet.demo.hosts.host_tasks import LABEL
-from fleet.demo.hosts.hub_servers import HubServers, missing_for_servers
-from fleet.demo.script import CHECK, CODER
+from fleet.demo.hub import (
+    DemoNetwork,
+    HubServers,
+    inside,
+    missing_for_namespaces,
+    missing_for_servers,
+)
+from fleet.demo.script import CHECK, CODER, LABEL
 from fleet.demo.simulated_agent import add_coders
 from fleet.errors import FleetError
 
@@ -26,13 +30,6 @@ _SETTINGS = (
 )  # fmt: skip
 
 
-class DemoHost:
-    """One host: the home, and the link by number."""
-
-    def __init__(self, name: str, number: int, place: DemoHome) -> None:
-        self.name, self.number, self.place = name, number, place
-
-
 class DemoHosts:
     """The person's home, and the hosts."""
 
@@ -41,7 +38,7 @@ class DemoHosts:
         self.network = DemoNetwork()
         self.servers = HubServers(root / "hub", self.network.hub)
         self.person = self._home("person", inside(self.network.hub))
-        self.hosts: list[DemoHost] = []
+        self.hosts: list[DemoHome] = []
 
     def set_up(self, count: int) -> None:
         """Make the network, the servers, the project and all homes. Raises FleetError."""
@@ -55,25 +52,25 @@ class DemoHosts:
         self._make(person, servers.socket_address)
         verify = f"{shlex.quote(sys.executable)} {CHECK}"
         person.fleet("config", "set", "--project", ".", "land_to=push", f"verify={verify}")
-        for number, name in enumerate(NAMES[:count], start=1):
-            host = DemoHost(name, number, self._home(name, self.network.plug(number)))
+        for name in NAMES[:count]:
+            host = self._home(name, self.network.plug(name))
             self.hosts.append(host)
-            self._make(host.place, servers.address)
-            labels = (f"host_labels={LABEL}",) if number == count else ()
-            host.place.fleet("config", "set", f"host_name={name}", *labels)
-            host.place.fleet("trust", "--remote", servers.url)
-            host.place.fleet("config", "set", "--project", servers.url, f"verify={verify}")
+            self._make(host, servers.address)
+            labels = (f"host_labels={LABEL}",) if name == NAMES[count - 1] else ()
+            host.fleet("config", "set", f"host_name={name}", *labels)
+            host.fleet("trust", "--remote", servers.url)
+            host.fleet("config", "set", "--project", servers.url, f"verify={verify}")
 
     def clean_up(self) -> None:
         """End everything that was started, and remove the namespaces."""
         for host in self.hosts:
-            host.place.stop()
+            host.stop()
         self.servers.stop()
         self.network.remove()
 
     def _home(self, name: str, prefix: Sequence[str]) -> DemoHome:
         (self.root / name).mkdir()
-        return DemoHome(self.root / name, self._interrupts, inside=prefix)
+        return DemoHome(self.root / name, self._interrupts, name=name, inside=prefix)
 
     def _make(self, place: DemoHome, address: str) -> None:
         place.fleet("init", "--queue", address, "--sandbox", "off", "--land", "auto")

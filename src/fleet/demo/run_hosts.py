@@ -1,6 +1,5 @@
 """Runs the demo of hosts: starts a supervisor on each, makes the tasks, cuts a link, answers."""
 
-import shlex
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -8,12 +7,11 @@ from datetime import UTC, datetime
 from fleet import control
 from fleet.control import Control
 from fleet.control.hosts.no_host_fits import no_host_fits
-from fleet.demo.hosts.demo_hosts import DemoHost, DemoHosts
-from fleet.demo.hosts.host_tasks import CUT_OFF, HOST_TASKS, NOWHERE
-from fleet.demo.hosts.hosts_summary import HostsReport
-from fleet.demo.run_demo import DemoPerson, JournalTail, titled
-from fleet.demo.script import DemoTask
-from fleet.demo.summary import DemoRow, RowState
+from fleet.demo.demo_home import DemoHome
+from fleet.demo.demo_hosts import DemoHosts
+from fleet.demo.run_demo import DemoRun, JournalTail, commits
+from fleet.demo.script import CUT_OFF, HOST_TASKS, NOWHERE, DemoTask
+from fleet.demo.summary import DemoRow, HostsReport, RowState
 from fleet.home import owner_file
 from fleet.queue.protocol import Filter
 from fleet.queue.sql.hosts import host_table
@@ -30,8 +28,8 @@ _SHOWN = frozenset({
 })  # fmt: skip
 
 
-class HostsDemo:
-    """One demo on several hosts. `say` and `show` are as for `Demo`."""
+class HostsDemo(DemoRun):
+    """One demo on several hosts."""
 
     def __init__(
         self,
@@ -40,13 +38,11 @@ class HostsDemo:
         say: Callable[[str, str], None],
         show: Callable[[Sequence[DemoRow]], None],
     ) -> None:
-        self._place, self._count, self._print, self._draw = place, count, say, show
-        self._began = time.monotonic()
-        self._tasks: dict[str, DemoTask] = {}
+        super().__init__(say, show)
+        self._place, self._count = place, count
         self._journals: dict[str, JournalTail] = {}
-        self._person = DemoPerson()
         #: The host that was cut off, when, and whether its link is there again.
-        self._cut: DemoHost | None = None
+        self._cut: DemoHome | None = None
         self._cut_at = datetime.min.replace(tzinfo=UTC)
         self._moved = False
 
@@ -58,8 +54,8 @@ class HostsDemo:
         try:
             for host in self._place.hosts:
                 self._say(f"{host.name}$ fleet run", "bold")
-                host.place.start_supervisor()
-                self._journals[host.name] = JournalTail(host.place.home)
+                host.start_supervisor()
+                self._journals[host.name] = JournalTail(host.home)
             trouble = self._until(lambda: len(host_table.hosts(fleet.tracker)) == count)
             if not trouble:
                 self._create_all(fleet)
@@ -78,20 +74,16 @@ class HostsDemo:
             trouble=trouble,
         )
 
-    @property
-    def _seconds(self) -> float:
-        return time.monotonic() - self._began
-
     def _create_all(self, fleet: Control) -> None:
         for task in HOST_TASKS:
-            self._create(task)
+            self._create(self._place.person, task)
             self._show(fleet)
 
     def _until(self, fact: Callable[[], bool]) -> str:
         """Wait for a fact; what went wrong meanwhile, or nothing."""
         while not fact():
             for host in self._place.hosts:
-                if (failure := host.place.supervisor_failure()) is not None:
+                if (failure := host.supervisor_failure()) is not None:
                     return f"the supervisor of {host.name} ended: {failure}"
             if self._seconds > _LONGEST:
                 return f"not over after {_LONGEST:.0f} s"
@@ -110,30 +102,28 @@ class HostsDemo:
         if self._cut is None:
             host = self._at_work(moving.task)
             if host is not None:
-                self._place.network.cut(host.number)
+                self._place.network.set_link(host.name, "down")
                 self._cut, self._cut_at = host, datetime.now(UTC)
-                self._say(f"$ ip link set to{host.number} down  (the link of {host.name})", "red")
+                self._say(f"$ ip link set to-{host.name} down", "red")
         elif not self._moved and (host := self._at_work(moving.task)) not in (None, self._cut):
             self._moved = True
-            self._place.network.mend(self._cut.number)
-            self._say(f"$ ip link set to{self._cut.number} up", "bold")
+            self._place.network.set_link(self._cut.name, "up")
+            self._say(f"$ ip link set to-{self._cut.name} up", "bold")
             for each in self._place.hosts:
-                each.place.give_cue(CUT_OFF)
-        asking = [row.task.id for row in rows if row.state == "asking"]
-        if typed := self._person.answer(fleet, asking):
-            self._say(f"person$ {typed}", "bold magenta")
+                each.give_cue(CUT_OFF)
+        self._answer(fleet, rows, self._place.person.name)
 
-    def _at_work(self, task: Task) -> DemoHost | None:
+    def _at_work(self, task: Task) -> DemoHome | None:
         """The host that holds the task, once the agent has begun."""
         for host in self._place.hosts:
-            if owner_file.read(host.place.home) == task.lease_owner:
+            if owner_file.read(host.home) == task.lease_owner:
                 run = self._last_run(host, task.id)
                 return host if run is not None and run.started() and not run.exit() else None
         return None
 
-    def _last_run(self, host: DemoHost, task_id: str) -> Run | None:
+    def _last_run(self, host: DemoHome, task_id: str) -> Run | None:
         """The latest run that was made on this host."""
-        runs = [run for run in all_runs(host.place.home.task(task_id)) if not run.host]
+        runs = [run for run in all_runs(host.home.task(task_id)) if not run.host]
         return runs[-1] if runs else None
 
     def _takeover(self, fleet: Control) -> tuple[float | None, float | None]:
@@ -144,20 +134,13 @@ class HostsDemo:
         first = self._last_run(self._cut, moved)
         ended = first.exit() if first is not None else None
         last = fleet.get(moved).last_host
-        others = [h for h in self._place.hosts if owner_file.read(h.place.home) == last]
+        others = [h for h in self._place.hosts if owner_file.read(h.home) == last]
         second = self._last_run(others[0], moved) if others else None
         began = second.started() if second is not None and others[0] is not self._cut else None
         return (
             (ended.ended_at - self._cut_at).total_seconds() if ended is not None else None,
             (began.at - self._cut_at).total_seconds() if began is not None else None,
         )
-
-    def _create(self, task: DemoTask) -> None:
-        words = ["bd", "create", task.title, "-p", str(task.priority)]
-        words += ["--coder", task.coder, "--model", task.behaviour, *task.flags]
-        task_id = self._place.person.fleet(*words, "--silent")
-        self._tasks[task_id] = task
-        self._say(f"person$ fleet {shlex.join(words)}  → {task_id}", "bold")
 
     def _show(self, fleet: Control) -> list[DemoRow]:
         rows = self._rows(fleet)
@@ -177,7 +160,7 @@ class HostsDemo:
         runs = {
             run.number: host.name
             for host in self._place.hosts
-            for run in all_runs(host.place.home.task(task.id))
+            for run in all_runs(host.home.task(task.id))
             if not run.host
         }
         hosts = tuple(runs[number] for number in sorted(runs))
@@ -190,18 +173,11 @@ class HostsDemo:
         for name, journal in self._journals.items():
             for action, text in journal.read():
                 if action in _SHOWN:
-                    task = self._tasks.get(text.partition(":")[0])
-                    self._say(f"{name}: {titled(text, task.title) if task else text}")
-
-    def _say(self, text: str, style: str = "") -> None:
-        self._print(f"{self._seconds:5.1f} s  {text}", style)
+                    self._say(f"{name}: {self._titled(text)}")
 
     def _commits(self) -> tuple[str, ...]:
         self._place.person.git("fetch", "-q", "origin")
-        told = self._place.person.git(
-            "log", "--first-parent", "--reverse", "--format=%h %s", "origin/main"
-        )
-        return tuple(told.splitlines())
+        return commits(self._place.person, "origin/main")
 
 
 def _state_of(task: Task) -> tuple[RowState, str]:

@@ -3,9 +3,8 @@
 import pytest
 from msgspec import structs
 
-from fleet.demo.hosts.host_tasks import CUT_OFF, HOST_TASKS, NOWHERE
-from fleet.demo.hosts.hosts_summary import HostsReport, deviations, hosts_summary
-from fleet.demo.summary import DemoRow
+from fleet.demo.script import CUT_OFF, HOST_TASKS, NOWHERE
+from fleet.demo.summary import DemoRow, HostsReport, deviations, summary
 from tests.builders import a_task
 
 
@@ -25,8 +24,8 @@ REPORT = HostsReport(
 
 def test_what_went_as_staged_is_said_so_with_every_task():
     """A person sees where each task ran, and what the cut link cost."""
-    text = "\n".join(line for line, _ in hosts_summary(REPORT, HOST_TASKS))
-    assert deviations(REPORT, HOST_TASKS) == []
+    text = "\n".join(line for line, _ in summary(REPORT))
+    assert deviations(REPORT) == []
     assert "closed, on beta → gamma" in text
     assert "dead 14 s later, and the next one began\n        24 s after the cut" in text
     assert "All went as staged, in 65 s" in text
@@ -45,8 +44,8 @@ def test_what_went_as_staged_is_said_so_with_every_task():
 def test_what_did_not_is_told(facts, words):
     """The exit code follows from it."""
     report = structs.replace(REPORT, **facts)
-    assert any(words in each for each in deviations(report, HOST_TASKS))
-    assert any("Not as staged" in line for line, _ in hosts_summary(report, HOST_TASKS))
+    assert any(words in each for each in deviations(report))
+    assert any("Not as staged" in line for line, _ in summary(report))
 
 
 def test_a_task_that_no_host_fits_must_wait_and_not_be_blocked():
@@ -54,4 +53,4 @@ def test_a_task_that_no_host_fits_must_wait_and_not_be_blocked():
     last = REPORT.rows[-1]
     blocked = structs.replace(last, task=structs.replace(last.task, status="blocked"))
     report = structs.replace(REPORT, rows=(*REPORT.rows[:-1], blocked))
-    assert "blocked, not open" in deviations(report, HOST_TASKS)[0]
+    assert "blocked, not open" in deviations(report)[0]

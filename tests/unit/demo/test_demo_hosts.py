@@ -2,15 +2,15 @@
 
 import pytest
 
-from fleet.demo.hosts import demo_hosts, demo_network, hub_servers
+from fleet.demo import demo_hosts, hub
 from fleet.errors import FleetError
 
 
 def test_everything_that_is_missing_is_named_at_once(monkeypatch, tmp_path):
     """A person installs it in one go, and nothing was made meanwhile."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(demo_network.shutil, "which", lambda *_: None)
-    monkeypatch.setattr(hub_servers, "programs", lambda: None)
+    monkeypatch.setattr(hub.shutil, "which", lambda *_: None)
+    monkeypatch.setattr(hub, "programs", lambda: None)
     with pytest.raises(FleetError) as caught, demo_hosts.demo_hosts(keep=False):
         pytest.fail("it began")
     for tool in ("the program ip", "PostgreSQL", "setpriv"):
@@ -21,6 +21,6 @@ def test_everything_that_is_missing_is_named_at_once(monkeypatch, tmp_path):
 
 def test_only_root_can_make_namespaces(monkeypatch):
     """Said as such, and not as the error of a command."""
-    monkeypatch.setattr(demo_network.shutil, "which", lambda *_: "/sbin/ip")
-    monkeypatch.setattr(demo_network.os, "geteuid", lambda: 1000)
-    assert "root" in demo_network.missing_for_namespaces()
+    monkeypatch.setattr(hub.shutil, "which", lambda *_: "/sbin/ip")
+    monkeypatch.setattr(hub.os, "geteuid", lambda: 1000)
+    assert "root" in hub.missing_for_namespaces()
