@@ -13,15 +13,12 @@ from datetime import UTC, datetime
 from fleet import config
 from fleet.config import Config
 from fleet.doctor import (
-    check_box,
-    check_clones,
     check_coders,
     check_home,
-    check_landing,
     check_leftovers,
     check_machine,
+    check_project,
     check_queue,
-    check_verify,
 )
 from fleet.doctor.check_result import CheckResult, DoctorCheck, Installation, Severity
 from fleet.errors import FleetError
@@ -39,10 +36,10 @@ CHECKS: tuple[tuple[str, DoctorCheck], ...] = (
     ("home", check_home.place),
     ("config", check_home.settings),
     ("permissions", check_home.permissions),
-    ("sandbox", check_box.sandbox),
+    ("sandbox", check_machine.sandbox),
     ("context", check_home.context),
-    ("verify", check_verify.verify),
-    ("landing", check_landing.landing),
+    ("verify", check_project.verify),
+    ("landing", check_project.landing),
     ("queue", check_queue.queue),
     ("coder", check_coders.coders),
     ("supervisor", check_home.supervisor),
@@ -50,7 +47,7 @@ CHECKS: tuple[tuple[str, DoctorCheck], ...] = (
     ("notify", check_leftovers.channels),
     ("runs", check_leftovers.stale_runs),
     ("orphans", check_leftovers.orphans),
-    ("clones", check_clones.clones),
+    ("clones", check_leftovers.clones),
 )
 
 #: Seconds for all checks together; a CLI that is asked has less.

@@ -18,8 +18,8 @@ from fleet.coders.trusted_files import untrusted
 from fleet.config import Config
 from fleet.control import Control
 from fleet.control.list_coders import CoderHere, coders_here
+from fleet.doctor.check_logins import claude_login, codex_login
 from fleet.doctor.check_result import CheckResult, Installation, Severity
-from fleet.doctor.logins import claude_login, codex_login
 from fleet.errors import FleetError
 from fleet.schemas import Account, Task
 
@@ -142,7 +142,7 @@ def _agy(program: str, env: Mapping[str, str]) -> Iterator[CheckResult]:
 
 
 _LOGIN_CHECKS: Mapping[str, LoginCheck] = {
-    "claude": claude_login.check_login,
-    "codex": codex_login.check_login,
+    "claude": claude_login,
+    "codex": codex_login,
     "agy": _agy,
 }

@@ -1,17 +1,23 @@
-"""What is left undone: runs without an end, processes, held coders, untold messages.
+"""What is left undone: runs without an end, processes, clones of closed tasks, held coders, untold
+messages.
 
 Processes are found by the mark of their run, as the supervisor finds them, never by name.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
 from fleet.accounts.breaker_store import Breaker
+from fleet.config import KEYS
+from fleet.control import Control
 from fleet.control.notify.notify_status import untold
 from fleet.doctor.check_result import CheckResult, Installation
 from fleet.errors import FleetError, InvalidTask
+from fleet.git.clone.clone_place import clones_in
+from fleet.git.clone.disk_use import measure
+from fleet.git.clone.task_work import KEPT_FOR
 from fleet.home import Home, owner_file
 from fleet.processes import process_identity
 from fleet.processes.supervisor_lock import supervisor_of
@@ -19,6 +25,7 @@ from fleet.runs.outcome_history import FILE as OUTCOME
 from fleet.runs.run_directory import Run, latest_run
 from fleet.runs.run_id import RunId
 from fleet.schemas.shown_text import some
+from fleet.schemas.units import shown_size
 
 #: How many are named; the others are counted.
 _NAMED = 5
@@ -78,6 +85,57 @@ def orphans(installation: Installation) -> Iterator[CheckResult]:
     )
     fix = "A supervisor ends them when it starts: fleet restart, or fleet run"
     yield CheckResult("orphans", "warning", what, fix)
+
+
+def clones(installation: Installation) -> Iterator[CheckResult]:
+    """Clones of tasks that were closed long ago, or are not in the queue; and all by their size."""
+    home, config = installation.home, installation.config
+    names = clones_in(home)
+    if not names or config is None:
+        return
+    sizes = {name: measure(home.worktrees / name) for name in names}
+    used, room = sum(sizes.values()), KEYS["workspace_limit"].read(config.workspace_limit)
+    what = f"{len(names)} take {shown_size(used)} of {shown_size(room)} (workspace_limit)"
+    largest = max(names, key=lambda name: sizes[name])
+    what += f", most of it {largest}: {shown_size(sizes[largest])}"
+    if used >= room:
+        fix = "No new one is made: close tasks, or: fleet config set workspace_limit=…"
+        yield CheckResult("clones", "warning", what, fix)
+    else:
+        yield CheckResult("clones", "ok", what)
+    done = _done_clones(installation, names)
+    if done:
+        listed = [f"{name} ({why}, {shown_size(sizes[name])})" for name, why in done.items()]
+        what = f"{len(done)} left of {len(names)}: {some(listed, _NAMED)}"
+        first = next(iter(done))
+        fix = (
+            f"fleet log says why a clone stays. Check that its work is on the branch fleet/{first},"
+            f" then: rm -r {home.worktrees / first}"
+        )
+        yield CheckResult("clones", "warning", what, fix)
+
+
+def _done_clones(installation: Installation, names: list[str]) -> Mapping[str, str]:
+    """The tasks that are over and still have a clone, each with the reason."""
+    from fleet.queue.protocol import Filter
+
+    assert installation.config is not None
+    fleet = Control(installation.home, installation.config)
+    try:
+        found = fleet.queue.find(Filter(ids=tuple(names), include_closed=True))
+    finally:
+        fleet.close()
+    tasks = {task.id: task for task in found}
+    done: dict[str, str] = {}
+    for name in names:
+        task = tasks.get(name)
+        if task is None:
+            done[name] = "no such task"
+        elif task.status == "closed":
+            closed = task.closed_at or task.updated_at
+            if installation.now - closed > KEPT_FOR:
+                done[name] = f"closed {closed.astimezone():%F}"
+    return done
 
 
 def _task_dirs(home: Home) -> Iterator[Path]:

@@ -1,4 +1,6 @@
-"""The machine: Python, git, disk, memory, and the limits of one user."""
+"""The machine: Python, git, disk, memory, the limits of one user, and whether agents can be put
+into a box here.
+"""
 
 import os
 import re
@@ -13,6 +15,7 @@ from fleet.coders.agent_environment import plain_env
 from fleet.config import Config
 from fleet.doctor.check_result import CheckResult, Installation
 from fleet.processes.bounded_call import call
+from fleet.sandbox.try_box import try_box
 from fleet.schemas.units import shown_size
 
 _OLDEST_PYTHON = (3, 11)
@@ -134,6 +137,30 @@ def memory(installation: Installation) -> Iterator[CheckResult]:
         yield CheckResult("memory", "warning", what, fix)
     else:
         yield CheckResult("memory", "ok", text)
+
+
+def sandbox(installation: Installation) -> Iterator[CheckResult]:
+    """Run a program in a box that has to write inside and to fail outside."""
+    wanted = _wanted_boxes(installation.config) if installation.config else set[str]()
+    trial = try_box(installation.env)
+    if trial.works:
+        yield CheckResult("sandbox", "ok", _box_works(wanted))
+    elif wanted <= {"off"}:
+        yield CheckResult("sandbox", "warning", f"no box: {trial.problem}", trial.fix)
+    else:
+        what = f"sandbox = {max(wanted - {'off'})}, and no box can be had: {trial.problem}"
+        yield CheckResult("sandbox", "error", f"{what}; such tasks do not begin", trial.fix)
+
+
+def _wanted_boxes(config: Config) -> set[str]:
+    own = (project.settings.get("sandbox") for project in config.projects.values())
+    return {config.sandbox, *(str(level) for level in own if level)}
+
+
+def _box_works(wanted: set[str]) -> str:
+    tried = "a program in a box wrote inside and could not write or read outside"
+    used = ", ".join(sorted(wanted))
+    return f"{tried}; sandbox = {used}" if used else tried
 
 
 def _kernel(name: str) -> int | None:

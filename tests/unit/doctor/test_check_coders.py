@@ -6,8 +6,7 @@ import os
 import msgspec
 import pytest
 
-from fleet.doctor import check_coders
-from fleet.doctor.logins import claude_login, codex_login
+from fleet.doctor import check_coders, check_logins
 from tests.builders import a_program
 from tests.unit.doctor.conftest import with_env, with_settings
 
@@ -31,7 +30,7 @@ def claude(tmp_path):
         path = a_program(tmp_path / "bin/claude", script)
         base = {"PATH": os.environ["PATH"], "CLAUDE_CONFIG_DIR": str(folder)}
         return [
-            (f.check, f.severity, f.what) for f in claude_login.check_login(str(path), base | env)
+            (f.check, f.severity, f.what) for f in check_logins.claude_login(str(path), base | env)
         ]
 
     look.folder = folder
@@ -60,7 +59,7 @@ def test_a_claude_that_does_not_know_the_question_is_judged_by_its_files(claude,
 
 def test_a_claude_that_hangs_is_not_waited_for(claude, monkeypatch):
     """The files tell."""
-    monkeypatch.setattr(claude_login, "_PATIENCE", 0.3)
+    monkeypatch.setattr(check_logins, "_PATIENCE", 0.3)
     ((_, severity, _),) = claude("sleep 60", CLAUDE_CODE_OAUTH_TOKEN="x")
     assert severity == "ok"
 
@@ -120,7 +119,7 @@ def codex(tmp_path):
         path = a_program(tmp_path / "bin/codex", script)
         base = {"PATH": os.environ["PATH"], "CODEX_HOME": str(folder)}
         return [
-            (f.check, f.severity, f.what) for f in codex_login.check_login(str(path), base | env)
+            (f.check, f.severity, f.what) for f in check_logins.codex_login(str(path), base | env)
         ]
 
     look.folder = folder

@@ -16,8 +16,8 @@ from fleet.doctor import (
     check_home,
     check_leftovers,
     check_machine,
+    check_project,
     check_queue,
-    check_verify,
 )
 from fleet.doctor.check_result import CheckResult
 from fleet.errors import QueueUnavailable
@@ -375,14 +375,14 @@ def test_a_project_without_a_verify_command_is_proposed_one(installation, tmp_pa
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
-    assert list(check_verify.verify(installation)) == []
+    assert list(check_project.verify(installation)) == []
     (work / "Cargo.toml").write_text("[package]\n")
-    found = one(check_verify.verify(installation))
+    found = one(check_project.verify(installation))
     assert (found.severity, found.check) == ("ok", "verify")
     assert found.fix == "By its Cargo.toml: fleet config set --project . 'verify=cargo test'"
     text = f'[projects."{work}"]\nverify = ["cargo test"]\n'
     checked = with_settings(installation, text)
-    assert "tasks here are checked with: cargo test" in one(check_verify.verify(checked)).what
+    assert "tasks here are checked with: cargo test" in one(check_project.verify(checked)).what
 
 
 def test_times_are_told_in_the_zone_of_the_person(installation, monkeypatch):

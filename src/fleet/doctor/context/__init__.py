@@ -21,7 +21,8 @@ from fleet.config import Config
 from fleet.control import Control
 from fleet.doctor.check_coders import environment
 from fleet.doctor.check_result import Installation
-from fleet.doctor.context import claude_files, claude_reported, codex_files
+from fleet.doctor.context import claude_reported
+from fleet.doctor.context.cli_loads import claude_loads, codex_loads
 from fleet.doctor.context.load import Load, Survey, duplicates, total
 from fleet.home import home_from
 from fleet.schemas import Account, Context
@@ -85,7 +86,7 @@ def _survey(coder: str, envs: Mapping[Context, Mapping[str, str]], cwd: Path, mo
     if coder not in _KNOWN:
         source = f"fleet does not know what {coder} loads"
         return Survey(coder=coder, cwd=str(cwd), source=source, totals={})
-    read = claude_files.loads if coder == "claude" else codex_files.loads
+    read = claude_loads if coder == "claude" else codex_loads
     files, findings = read(envs["full"], cwd)
     by_files = Survey(
         coder=coder,

@@ -3,7 +3,7 @@
 from msgspec import structs
 
 from fleet.config import Config, Project
-from fleet.doctor.check_landing import landing
+from fleet.doctor.check_project import landing
 from fleet.home import landing_json
 from fleet.home.landing_json import Landing
 from tests.builders import NOW, a_program

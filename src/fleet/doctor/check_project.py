@@ -1,14 +1,18 @@
-"""Landing: whether this git can, and whether the branches are there that work is to land on."""
+"""Projects: whether the one here has a verify command, or one to propose; whether this git can land
+work, and whether the branches are there that work is to land on.
+"""
 
 import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 from fleet.coders.agent_environment import plain_env
 from fleet.config import Config
 from fleet.doctor.check_result import CheckResult, Installation
 from fleet.errors import FleetError
+from fleet.evidence.propose_verify import propose
 from fleet.git import repository
 from fleet.git.git_command import Git
 from fleet.git.land.land_repository import is_new_enough
@@ -24,6 +28,25 @@ _WORDS = {
     "auto": "auto: verified work lands on its task's branch, here alone; nothing is pushed",
 }
 _TO = {"push": "verified work is pushed too (land_to = push)", "pr": "as pull requests"}
+
+
+def verify(installation: Installation) -> Iterator[CheckResult]:
+    """Nothing is said in a directory whose files name no tests."""
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        return
+    proposal = propose(here)
+    if installation.config is None or proposal is None:
+        return
+    known = installation.config.project(str(here)).verify
+    if known:
+        yield CheckResult("verify", "ok", f"tasks here are checked with: {'; '.join(known)}")
+        return
+    what = "no verify command for tasks here: fleet can only say that they are plausible"
+    command = quote(f"verify={proposal.command}")
+    fix = f"By its {proposal.found_in}: fleet config set --project . {command}"
+    yield CheckResult("verify", "ok", what, fix)
 
 
 def landing(installation: Installation) -> Iterator[CheckResult]:

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from fleet.config import Config
-from fleet.doctor.check_clones import clones
+from fleet.doctor.check_leftovers import clones
 from fleet.doctor.check_result import Installation
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.sqlite import open_embedded

@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from fleet.doctor.context import claude_files, codex_files
-from fleet.doctor.context.instruction_files import Rules
+from fleet.doctor.context.cli_loads import Rules, claude_loads, codex_loads
 from tests import baggage
 
 
@@ -48,7 +47,7 @@ def rules_of(tmp_path, name, *, imports=True):
 
 def test_claude_loads_rules_skills_plugins_agents_commands_and_servers(env, project):
     """The user's, the plugin's and the project's, each told apart."""
-    loads, findings = claude_files.loads(env, project)
+    loads, findings = claude_loads(env, project)
     assert findings == []
     assert [origin for _, origin in found(loads, "rules")] == ["user", "project"]
     assert found(loads, "skill") == [
@@ -66,7 +65,7 @@ def test_what_a_skill_costs_is_what_it_says_of_itself(env, project):
     (project / ".claude/skills/parsing/SKILL.md").write_text(
         "---\nname: parsing\ndescription: Parses.\n---\n" + "long " * 10_000
     )
-    loads, _ = claude_files.loads(env, project)
+    loads, _ = claude_loads(env, project)
     (tokens,) = [load.tokens for load in loads if load.name == "parsing"]
     assert tokens == 4
 
@@ -75,7 +74,7 @@ def test_a_plugin_that_is_switched_off_is_not_loaded(env, project, tmp_path):
     """The project's word comes after the user's."""
     settings = project / ".claude/settings.json"
     settings.write_text(json.dumps({"enabledPlugins": {"plug@market": False}}))
-    loads, _ = claude_files.loads(env, project)
+    loads, _ = claude_loads(env, project)
     assert found(loads, "plugin") == []
 
 
@@ -89,7 +88,7 @@ def test_rules_of_all_directories_above_count(env, project):
     (project / ".claude/rules/style.md").write_text("style")
     (inner / "below").mkdir()
     (inner / "below/CLAUDE.md").write_text("no")
-    loads, _ = claude_files.loads(env, inner)
+    loads, _ = claude_loads(env, inner)
     own = [name for name, origin in found(loads, "rules") if origin == "project"]
     names = [name.removeprefix(f"{project}/") for name in own]
     assert names == [
@@ -100,7 +99,7 @@ def test_rules_of_all_directories_above_count(env, project):
 def test_a_users_own_directory_is_not_a_projects(tmp_path):
     """When the project lies in the home, or is it."""
     baggage.for_claude(tmp_path / ".claude")
-    loads, _ = claude_files.loads({"HOME": str(tmp_path)}, tmp_path)
+    loads, _ = claude_loads({"HOME": str(tmp_path)}, tmp_path)
     assert {load.origin for load in loads} == {"user", "plugin"}
     assert len(found(loads, "rules")) == 1
 
@@ -109,8 +108,8 @@ def test_servers_of_one_project_of_the_user_count_there(env, project, tmp_path):
     """And nowhere else."""
     state = {"projects": {str(project): {"mcpServers": {"mine": {"command": "x"}}}}}
     (tmp_path / "claude/.claude.json").write_text(json.dumps(state))
-    assert ("mine", "user") in found(claude_files.loads(env, project)[0], "server")
-    assert ("mine", "user") not in found(claude_files.loads(env, tmp_path)[0], "server")
+    assert ("mine", "user") in found(claude_loads(env, project)[0], "server")
+    assert ("mine", "user") not in found(claude_loads(env, tmp_path)[0], "server")
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "\x00\xff", '"x"', "[" * 50_000])
@@ -119,7 +118,7 @@ def test_broken_settings_are_findings(env, project, tmp_path, text):
     for path in (tmp_path / "claude/settings.json", tmp_path / "claude/.claude.json"):
         path.write_text(text)
     (project / ".mcp.json").write_text(text)
-    loads, findings = claude_files.loads(env, project)
+    loads, findings = claude_loads(env, project)
     assert len(findings) == 3
     assert all("is passed over" in finding.what for finding in findings)
     assert ("poetry", "user") in found(loads, "skill")
@@ -138,7 +137,7 @@ def test_settings_of_other_shapes_are_no_crash(env, project, tmp_path, settings)
     odd = {"plugins": {"plug@market": [3, {"installPath": 4}, {"installPath": "a\0b"}]}}
     (tmp_path / "claude/plugins/installed_plugins.json").write_text(json.dumps(odd))
     (tmp_path / "claude/.claude.json").write_text('{"mcpServers": [1], "projects": 3}')
-    loads, _ = claude_files.loads(env, project)
+    loads, _ = claude_loads(env, project)
     assert found(loads, "plugin") == []
 
 
@@ -229,7 +228,7 @@ def test_codex_loads_its_chain_of_rules_skills_and_servers(env, project):
     (project / "sub").mkdir()
     (project / "sub/AGENTS.md").write_text("no")
     (project / "sub/AGENTS.override.md").write_text("yes")
-    loads, findings = codex_files.loads(env, project / "sub")
+    loads, findings = codex_loads(env, project / "sub")
     assert findings == []
     names = [name.rpartition("/")[2] for name, _ in found(loads, "rules")]
     assert names == ["AGENTS.md", "AGENTS.md", "AGENTS.override.md"]
@@ -242,5 +241,5 @@ def test_codex_loads_its_chain_of_rules_skills_and_servers(env, project):
 def test_codex_does_not_read_more_than_it_says(env, project):
     """Codex does not see the rest of a long AGENTS.md."""
     (project / "AGENTS.md").write_text("x" * 40_000)
-    _, findings = codex_files.loads(env, project)
+    _, findings = codex_loads(env, project)
     assert "codex reads the first 8,192" in findings[-1].what

@@ -1,1 +1,0 @@
-"""Whether each CLI is logged in, and who pays for its runs."""
