@@ -5,11 +5,11 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from fleet.config.notify import NotifySettings, NtfySettings, TelegramSettings
-from fleet.control.notify.channel_secrets import channel_address, channel_secret
+from fleet.control.notify.channel_settings import channel_address, channel_secret
 from fleet.errors import FleetError
 from fleet.notify.channels.channel_protocol import Channel, ReplyReader
-from fleet.notify.channels.command_channel import CommandChannel
-from fleet.notify.channels.ntfy import NtfyChannel, NtfyReader, NtfyTopic
+from fleet.notify.channels.ntfy import Ntfy
+from fleet.notify.channels.one_way import AppriseChannel, CommandChannel
 from fleet.notify.channels.telegram import Bot, TelegramChannel, TelegramReader
 
 
@@ -53,8 +53,6 @@ def telegram_bot(settings: TelegramSettings) -> Bot:
 
 
 def _apprise(number: int, text: str) -> tuple[list[Channel], list[ReplyReader]]:
-    from fleet.notify.channels.apprise_channel import AppriseChannel
-
     return [AppriseChannel(number, channel_address(text, f"notify.to, address {number}"))], []
 
 
@@ -70,9 +68,9 @@ def _telegram(settings: TelegramSettings) -> tuple[list[Channel], list[ReplyRead
 
 
 def _ntfy(settings: NtfySettings) -> tuple[list[Channel], list[ReplyReader]]:
-    topic = NtfyTopic(
+    topic = Ntfy(
         settings.url,
         channel_secret(settings.topic, "notify.ntfy.topic"),
         channel_secret(settings.token, "notify.ntfy.token"),
     )
-    return [NtfyChannel(topic)], [NtfyReader(topic)] if settings.answers else []
+    return [topic], [topic] if settings.answers else []

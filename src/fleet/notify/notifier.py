@@ -13,8 +13,7 @@ from functools import partial
 
 from fleet import control
 from fleet.control import Control
-from fleet.control.notify.asked_stamps import asked_stamps
-from fleet.control.notify.channel_answer import answer_from_channel, is_open
+from fleet.control.notify.channel_answer import answer_from_channel, asked_stamps, is_open
 from fleet.control.notify.notices import notices
 from fleet.control.notify.outbox import Outbox, OutboxTrouble, SentQuestion
 from fleet.control.notify.telling_rules import (
@@ -116,14 +115,7 @@ class Notifier:
                     outbox.keep(put_off(each, now))
                     ready.remove(each)
             for notification, items in notifications(ready, now, settings, _nonces()):
-                question = None
-                if notification.nonce:
-                    question = SentQuestion(
-                        nonce=notification.nonce, notification=notification.key,
-                        task=items[0].notice.task, notice=items[0].key,
-                        options=notification.options,
-                    )  # fmt: skip
-                outbox.add(notification, list(self._senders), question)
+                outbox.add(notification, list(self._senders), items[0].key)
                 for each in items:
                     outbox.keep(after_telling(each, now, settings))
         for sender in self._senders.values():

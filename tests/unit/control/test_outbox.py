@@ -9,7 +9,7 @@ from fleet.config.notify import NotifySettings
 from fleet.control import Control
 from fleet.control.notify.notices import Notice
 from fleet.control.notify.notify_status import notify_status
-from fleet.control.notify.outbox import KEPT, Outbox, SentQuestion
+from fleet.control.notify.outbox import KEPT, Outbox
 from fleet.control.notify.telling_rules import NoticeState, Notification
 from fleet.control.status import fleet_status
 from fleet.doctor.check_leftovers import channels
@@ -22,9 +22,10 @@ def outbox(home):
     """One with a message that the phone took, and one that was given up."""
     outbox = Outbox(home)
     for key in ("a", "b"):
-        message = Notification(key=key, at=NOW, topic="question", subject="s", text="t", nonce=key)
-        asked = SentQuestion(nonce=key, notification=key, task="fleet-a", notice="n", options=())
-        outbox.add(message, ["phone"], asked)
+        message = Notification(
+            key=key, at=NOW, topic="question", subject="s", text="t", nonce=key, tasks=("fleet-a",)
+        )
+        outbox.add(message, ["phone"], "n")
     outbox.sent("a", "phone", "7")
     outbox.put_off("b", "phone", None, "it hangs")
     yield outbox
@@ -40,7 +41,7 @@ def test_what_was_sent_and_given_up_is_counted_for_ever(outbox):
     outbox.forget_old(NOW + KEPT + HOUR)
     assert outbox.states() == []
     late = Notification(key="c", at=NOW + KEPT, topic="idle", subject="s", text="t")
-    outbox.add(late, ["phone"], None)
+    outbox.add(late, ["phone"], "n")
     (state,) = outbox.states()
     assert (state.dropped, state.sent_total, state.dropped_total) == (0, 1, 1)
 

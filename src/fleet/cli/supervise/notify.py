@@ -119,7 +119,7 @@ def pair(channel: str, yes: bool) -> int:
     The person sends the bot a code that this prints, within ten minutes.
     """
     del channel
-    from fleet.control.notify.add_user import add_telegram_user
+    from fleet.control.notify.channel_settings import add_telegram_user
     from fleet.notify.pair_telegram import pair_telegram
 
     fleet = control.opened()

@@ -1,11 +1,15 @@
 """An answer from elsewhere reaches the question that was answered, or none."""
 
+from collections.abc import Iterable
+
 from fleet.control import Control
 from fleet.control.acts.act_table import carry_out
 from fleet.control.notify.notices import Notice
 from fleet.control.notify.outbox import Outbox, SentQuestion
 from fleet.control.tasks.questions import question_of
 from fleet.errors import NotFound, Refused
+from fleet.files.safe_read import stamp_of
+from fleet.runs.questions.asked_json import FILE as ASKED
 
 #: What became of a question that was answered in another way, or that is asked no more.
 GONE = "no longer asked"
@@ -48,3 +52,10 @@ def is_open(fleet: Control, question: SentQuestion) -> bool:
         return False
     words = asked.question or asked.note
     return Notice(topic="question", task=question.task, text=words).key == question.notice
+
+
+def asked_stamps(fleet: Control, ids: Iterable[str]) -> tuple[tuple[int, int, int], ...]:
+    """Changes when one of these tasks asks something, or is answered: the queue does not change
+    with that.
+    """
+    return tuple(stamp_of(fleet.home.task(task_id) / ASKED) for task_id in ids)

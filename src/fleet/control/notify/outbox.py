@@ -124,10 +124,10 @@ class Outbox:
 
     # What is told.
 
-    def add(
-        self, notification: Notification, channels: Sequence[str], question: SentQuestion | None
-    ) -> None:
-        """Have a notification sent through each channel."""
+    def add(self, notification: Notification, channels: Sequence[str], notice: str) -> None:
+        """Have a notification sent through each channel. `notice`: the key of what it tells, by
+        which the answer to a question is held against what is asked then.
+        """
         now = _seconds(notification.at)
         with self.writing():
             self._rows(
@@ -136,10 +136,11 @@ class Outbox:
             )  # fmt: skip
             for channel in channels:
                 self._rows("add_delivery", key=notification.key, channel=channel, now=now)
-            if question is not None:
+            if notification.nonce:
                 self._rows(
-                    "add_asked", nonce=question.nonce, message=notification.key, task=question.task,
-                    notice=question.notice, options=msgspec.json.encode(question.options).decode(),
+                    "add_asked", nonce=notification.nonce, message=notification.key, notice=notice,
+                    task=notification.tasks[0],
+                    options=msgspec.json.encode(notification.options).decode(),
                 )  # fmt: skip
 
     def due(self, channel: str, now: datetime) -> list[OutboxDelivery]:

@@ -12,7 +12,7 @@ from typing import Any
 from fleet import __version__
 from fleet.config.otel import OtelSettings
 from fleet.control import Control
-from fleet.control.notify.channel_secrets import channel_secret
+from fleet.control.notify.channel_settings import channel_secret
 from fleet.control.traces.span_table import SpanRow
 from fleet.errors import FleetError
 from fleet.home import owner_file

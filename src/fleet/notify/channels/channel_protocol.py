@@ -1,5 +1,6 @@
 """What the notifier asks of a channel: to send a message, and of some to bring answers."""
 
+import re
 from typing import Protocol
 
 from msgspec import Struct
@@ -33,6 +34,12 @@ class PersonReply(Struct, frozen=True, kw_only=True):
     nonce: str = ""
     option: int | None = None
     text: str = ""
+
+
+def pressed(data: str) -> tuple[str, int | None]:
+    """The nonce and the option that a button sends, `nonce:2`. Others may send something else."""
+    nonce, _, number = data.partition(":")
+    return nonce, int(number) if re.fullmatch("[0-9]{1,4}", number) else None
 
 
 class Channel(Protocol):

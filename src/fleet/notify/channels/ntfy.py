@@ -3,11 +3,13 @@
 A topic's name is its password. A button holds the question's nonce and an option, and no token.
 """
 
-import json
 from collections.abc import Mapping
 
+import msgspec
+from msgspec import Struct
+
 from fleet.control.notify.telling_rules import Notification
-from fleet.notify.channels.channel_protocol import NotSent, PersonReply, ReadTrouble, Sent
+from fleet.notify.channels.channel_protocol import NotSent, PersonReply, ReadTrouble, Sent, pressed
 from fleet.notify.channels.http_json import HttpAnswer, ask
 
 #: Seconds for one call.
@@ -18,29 +20,25 @@ _PAUSE = 1.0
 _BUTTONS, _LONGEST = 3, 3500
 
 
-class NtfyTopic:
-    """One topic on one server."""
+class _NtfyEvent(Struct, frozen=True):
+    """One line of a topic."""
+
+    event: str = ""
+    id: str = ""
+    message: str = ""
+
+
+class Ntfy:
+    """One topic on one server, and the topic that its buttons send to."""
 
     def __init__(self, url: str, topic: str, token: str) -> None:
-        self.url, self.topic = url.rstrip("/"), topic
-        self.headers: Mapping[str, str] = {"Authorization": f"Bearer {token}"} if token else {}
-
-    @property
-    def answers(self) -> str:
-        """The topic that buttons send to."""
-        return f"{self.topic}-answers"
-
-
-class NtfyChannel:
-    """The topic that tells."""
-
-    def __init__(self, topic: NtfyTopic) -> None:
-        self._topic = topic
-        self.name = "ntfy"
+        self.name, self.pause = "ntfy", _PAUSE
+        self._url, self._topic, self._answers = url.rstrip("/"), topic, f"{topic}-answers"
+        self._headers: Mapping[str, str] = {"Authorization": f"Bearer {token}"} if token else {}
 
     def send(self, message: Notification) -> Sent | NotSent:
         body = {
-            "topic": self._topic.topic,
+            "topic": self._topic,
             "title": message.subject[:250],
             "message": message.text[:_LONGEST] or message.subject,
             "priority": 4 if message.nonce else 3,
@@ -48,7 +46,7 @@ class NtfyChannel:
                 {
                     "action": "http",
                     "label": option[:40],
-                    "url": f"{self._topic.url}/{self._topic.answers}",
+                    "url": f"{self._url}/{self._answers}",
                     "body": f"{message.nonce}:{number}",
                     "clear": True,
                 }
@@ -56,7 +54,7 @@ class NtfyChannel:
                 if message.nonce
             ],
         }
-        answer = ask(self._topic.url, body, timeout=_PATIENCE, headers=self._topic.headers)
+        answer = ask(self._url, body, timeout=_PATIENCE, headers=self._headers)
         if answer.status == 200:
             return Sent(str(answer.value.get("id", "")))
         return NotSent(problem=_problem(answer))
@@ -64,34 +62,26 @@ class NtfyChannel:
     def end_question(self, remote: str, words: str) -> None:
         """Tell the end in a new message: ntfy cannot change what was sent."""
         del remote
-        body = {"topic": self._topic.topic, "message": words[:_LONGEST], "priority": 2}
-        ask(self._topic.url, body, timeout=_PATIENCE, headers=self._topic.headers)
-
-
-class NtfyReader:
-    """What buttons sent."""
-
-    def __init__(self, topic: NtfyTopic) -> None:
-        self._topic = topic
-        self.name, self.pause = "ntfy", _PAUSE
+        body = {"topic": self._topic, "message": words[:_LONGEST], "priority": 2}
+        ask(self._url, body, timeout=_PATIENCE, headers=self._headers)
 
     def replies(self, since: str) -> tuple[list[PersonReply], str]:
-        url = f"{self._topic.url}/{self._topic.answers}/json?poll=1&since={since or '12h'}"
-        answer = ask(url, timeout=_PATIENCE, headers=self._topic.headers)
+        url = f"{self._url}/{self._answers}/json?poll=1&since={since or '12h'}"
+        answer = ask(url, timeout=_PATIENCE, headers=self._headers)
         if answer.status != 200:
             raise ReadTrouble(_problem(answer))
         place, found = since, list[PersonReply]()
         for line in answer.text.splitlines():
             try:
-                event = json.loads(line)
-            except ValueError:
+                event = msgspec.json.decode(line, type=_NtfyEvent)
+            except msgspec.MsgspecError:
                 continue
-            if event.get("event") != "message":
+            if event.event != "message":
                 continue
-            place = str(event.get("id", place))
-            nonce, _, number = str(event.get("message", "")).partition(":")
-            if number.isdigit():
-                found.append(PersonReply(by="ntfy", id=place, nonce=nonce, option=int(number)))
+            place = event.id or place
+            nonce, option = pressed(event.message)
+            if option is not None:
+                found.append(PersonReply(by="ntfy", id=place, nonce=nonce, option=option))
         return found, place
 
     def acknowledge(self, reply: PersonReply, words: str) -> None:

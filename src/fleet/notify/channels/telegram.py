@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct, field
 
 from fleet.control.notify.telling_rules import Notification
-from fleet.notify.channels.channel_protocol import NotSent, PersonReply, ReadTrouble, Sent
+from fleet.notify.channels.channel_protocol import NotSent, PersonReply, ReadTrouble, Sent, pressed
 from fleet.notify.channels.http_json import ask
 
 #: Seconds for one call; and how long one call for updates waits for some.
@@ -148,8 +148,7 @@ class TelegramReader:
         sender = body.sender.id
         by = f"telegram {sender}"
         if isinstance(body, Pressed):
-            nonce, _, number = body.data.partition(":")
-            option = int(number) if number.isdigit() else None
+            nonce, option = pressed(body.data)
             return PersonReply(by=by, id=f"press/{body.id}", nonce=nonce, option=option)
         earlier = body.reply_to_message
         remote = f"{sender}/{earlier.message_id}" if earlier is not None else ""

@@ -1,7 +1,11 @@
-"""Any service that apprise knows, by address; one way."""
+"""Channels that bring no answer: a program of the person's own, any service that apprise knows."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
+from fleet.control.notify.channel_settings import run_command
 from fleet.control.notify.telling_rules import Notification
 from fleet.errors import BadInput
 from fleet.notify.channels.channel_protocol import NotSent, Sent
@@ -9,8 +13,26 @@ from fleet.notify.channels.channel_protocol import NotSent, Sent
 _HOW = "Install it: uv tool install --editable './fleet[notify]', or pip install apprise"
 
 
+class CommandChannel:
+    """A program that gets each message as JSON on standard input; the exit code says whether the
+    message was taken.
+    """
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self._argv = tuple(argv)
+        self.name = "command"
+
+    def send(self, message: Notification) -> Sent | NotSent:
+        problem = run_command(self._argv, msgspec.json.encode(message))
+        return NotSent(problem=problem) if problem else Sent()
+
+    def end_question(self, remote: str, words: str) -> None:
+        """Do nothing: the program itself keeps account of what was told."""
+        del remote, words
+
+
 class AppriseChannel:
-    """One address."""
+    """One address of a service."""
 
     def __init__(self, number: int, address: str) -> None:
         try:
