@@ -19,15 +19,14 @@ from fleet.errors import FleetError
 from fleet.git import repository
 from fleet.git.mirror.code_source import code_source
 from fleet.git.repository import GitFailed, Repository
-from fleet.home import Home, landing_json
+from fleet.home import Home, landing_json, owner_file
 from fleet.home.landing_json import Landing
 from fleet.landing import train_words
 from fleet.landing.bring_home import bring_home, by_settings, why_waiting_asks
 from fleet.landing.fold.reserved_files import ReservedFiles
 from fleet.landing.follow_line import finish_followed, follow
 from fleet.landing.red_line import LOOK_AGAIN, try_again, waiting_for_line
-from fleet.landing.remote.let_go import let_go
-from fleet.landing.remote.watch_forge import watch_pull_requests
+from fleet.landing.remote.pull_requests import watch_pull_requests
 from fleet.landing.run_train import TrainRun
 from fleet.landing.settle_landing import LandingSettler
 from fleet.landing.train_state import FoldProver, TrainEnd, TrainState
@@ -39,8 +38,9 @@ from fleet.landing.waiting_work import (
     waiting_work,
 )
 from fleet.queue.protocol import Queue
+from fleet.queue.sql.hosts.host_table import names_of_hosts
 from fleet.queue.sql.sql_queue import SqlQueue
-from fleet.queue.sql.travel.landers import try_to_land
+from fleet.queue.sql.travel.landers import TakenLanding, taken_landings, try_to_land
 from fleet.queue.sql.travel.run_files import RunFiles
 from fleet.schemas import Task
 
@@ -108,6 +108,36 @@ def land_target(lander: LanderSetup, key: TargetKey) -> LandReport:
         back=tuple(settler.back), asks=tuple(settler.asks), end=end,
         problem=problem or end.left or settler.problem,
     )  # fmt: skip
+
+
+def let_go(home: Home, queue: Queue, now: datetime) -> tuple[tuple[str, str], ...]:
+    """Leave landings of this home to the hosts that have taken them over, or ran the task since; a
+    sentence for each.
+    """
+    assert isinstance(queue, SqlQueue)
+    waiting = landing_json.unlanded(home)
+    if not waiting:
+        return ()
+    said: list[tuple[str, str]] = []
+    names = names_of_hosts(queue)
+    for task_id, taken in taken_landings(queue, owner_file.read(home) or "").items():
+        if task_id in waiting and _left_to(home, task_id, taken, now):
+            host = names.get(taken.host, taken.host)
+            said.append((task_id, f"host {host} lands its work now, and this one does not"))
+    return tuple(said)
+
+
+def _left_to(home: Home, task_id: str, taken: TakenLanding, now: datetime) -> bool:
+    def left(landing: Landing) -> Landing | None:
+        is_theirs = taken.before is None or landing.run < taken.before
+        if not is_theirs or landing.state in ("landed", "back") or landing.host == taken.host:
+            return None
+        return structs.replace(landing, host=taken.host, at=now)
+
+    done = landing_json.change(home, task_id, left)
+    if done is not None:
+        landing_json.forget_mark(home, task_id)
+    return done is not None
 
 
 def _may_land(queue: Queue, key: TargetKey) -> bool:

@@ -23,8 +23,7 @@ from fleet.landing import train_words
 from fleet.landing.fold.fold_group import fold_group, is_fold_of, landed_since
 from fleet.landing.fold.reserved_files import ReservedFiles
 from fleet.landing.red_line import RedLines
-from fleet.landing.remote.follow_remote import catch_up, line_to_push, was_pushed
-from fleet.landing.remote.remote_line import RemoteLine
+from fleet.landing.remote.remote_line import RemoteLine, catch_up, line_to_push, was_pushed
 from fleet.landing.train_rules import Parts, batch
 from fleet.landing.train_state import (
     RACES,

@@ -11,7 +11,10 @@ from functools import partial
 
 from msgspec import structs
 
+from fleet import config
+from fleet.errors import FleetError
 from fleet.forge import pull_request_json
+from fleet.forge.connect import connect
 from fleet.forge.forge_protocol import Forge, ForgeRefused, ForgeSilent, Opened, PullRequestDraft
 from fleet.forge.pull_request import PullRequest, PullRequestFacts
 from fleet.forge.pull_request_body import pull_request_body
@@ -31,28 +34,67 @@ from fleet.forge.reactions import (
     says_the_same,
 )
 from fleet.git.git_command import Git
+from fleet.git.land.land_repository import LandRepository
 from fleet.git.remote.push import Pushed, RemoteMoved, RemoteRefused, push_task_branch
 from fleet.git.remote.remote_git import RemoteSilent
+from fleet.home import Home
 from fleet.home.clone_record import branch_of
-from fleet.landing.remote.merged_work import MergedWork
-from fleet.landing.remote.remote_line import RemoteLine
+from fleet.home.task_policy import forge_settings
+from fleet.landing.remote.merged_work import catch_up_with, land_merged
+from fleet.landing.remote.remote_line import RemoteLine, remote_line
 from fleet.landing.settle_landing import Unlandable
-from fleet.landing.train_state import TrainState
+from fleet.landing.train_state import TrainEnd, TrainState
 from fleet.landing.waiting_work import WaitingWork
 from fleet.runs import receipt_json
 from fleet.runs.run_directory import latest_run
 
 #: After a merge was asked for the forge is looked at again soon.
-SOON = timedelta(seconds=1)
+_SOON = timedelta(seconds=1)
+#: Seconds for the git commands of one look at all pull requests of a branch.
+_LIMIT = 900.0
 
 
-class PullRequestRun:
+def watch_pull_requests(at: TrainState, works: Sequence[WaitingWork]) -> TrainEnd:
+    """Look after the pull requests of a branch, under the lock of the branch's landers; which of
+    them are watched, and when the forge is asked again.
+    """
+    home, settler = at.home, at.settler
+    mine = [work for work in works if work.landing.to == "pr" and work.landing.commit]
+    mine = [work for work in mine if work.landing.state in ("waiting", "asks")]
+    if not mine:
+        return TrainEnd()
+    land = at.land(_LIMIT)
+    line = remote_line(home, land, at.branch)
+    forge = line if isinstance(line, str) else _forge(home, land, line)
+    if isinstance(line, str) or isinstance(forge, str):
+        for work in mine:
+            settler.ask(work, str(forge).replace("land ID", f"land {work.task_id}"))
+        return TrainEnd()
+    due = _PullRequestRun(at, land.git, line, forge).look_after(mine)
+    if due is None:
+        return TrainEnd()
+    open_ = [work.task_id for work in mine if pull_request_json.read(home, work.task_id)]
+    gone = {*settler.closed, *settler.back}
+    again_in = max(_SOON.total_seconds(), (due - at.now()).total_seconds())
+    watched = tuple(each for each in open_ if each not in gone)
+    return TrainEnd(watched=watched, again_in=again_in)
+
+
+def _forge(home: Home, land: LandRepository, line: RemoteLine) -> Forge | str:
+    """The forge of a branch; a text for a person where fleet cannot connect."""
+    try:
+        settings = forge_settings(config.load(home.config), land.repo.root)
+        return connect(line.upstream.url, *settings, land.own)
+    except FleetError as error:
+        return f"{error.message}. {error.hint}".rstrip() + " Then: fleet land ID"
+
+
+class _PullRequestRun:
     """Looks once after each pull request of a branch that is due."""
 
     def __init__(self, at: TrainState, git: Git, line: RemoteLine, forge: Forge) -> None:
-        self._home, self._settler, self._now = at.home, at.settler, at.now
+        self._at, self._home, self._settler, self._now = at, at.home, at.settler, at.now
         self._git, self._line, self._forge = git, line, forge
-        self._merged = MergedWork(at, git, line)
 
     def look_after(self, works: Sequence[WaitingWork]) -> datetime | None:
         """See to each of these tasks; when the next one is due, if one is."""
@@ -183,7 +225,7 @@ class PullRequestRun:
         for each in all_:
             match each:
                 case MergedThere(commit=commit):
-                    return self._merged.landed(work, pr, commit)
+                    return land_merged(self._at, self._git, self._line, work, pr, commit)
                 case MergeNow(head=head):
                     return self._merge(work, pr, facts, head)
                 case KeepWatching(why=why):
@@ -207,7 +249,7 @@ class PullRequestRun:
         if answer is not None:
             self._failed(work, answer)
             return pr.next_at
-        due = self._now() + SOON
+        due = self._now() + _SOON
         pr = structs.replace(noted(pr, facts, (MergeNow(head=head),)), next_at=due)
         self._keep(work, pr)
         return due
@@ -221,7 +263,7 @@ class PullRequestRun:
     ) -> bool:
         """Give the task back to the agent with all that was found."""
         kinds: list[BackKind] = [each.kind for each in back]
-        if "conflict" in kinds and (why := self._merged.catch_up(work)):
+        if "conflict" in kinds and (why := catch_up_with(self._at, self._line, work)):
             self._settler.ask(work, why)
             return False
         rounds = ", ".join(f"{kind} {pr.rounds.get(kind, 0) + 1}" for kind in kinds)

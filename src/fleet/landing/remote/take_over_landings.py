@@ -31,8 +31,7 @@ from fleet.home.clone_record import CloneRecord
 from fleet.home.landing_json import Landing
 from fleet.home.task_json import is_elsewhere, local_settings, settings_of
 from fleet.home.task_policy import policy_of
-from fleet.landing.land_target import LanderSetup
-from fleet.landing.remote.let_go import let_go
+from fleet.landing.land_target import LanderSetup, let_go
 from fleet.queue.protocol import Filter
 from fleet.queue.sql.hosts.host_table import decline, names_of_hosts
 from fleet.queue.sql.travel.landers import left_landings, take_over_landing
