@@ -9,7 +9,7 @@ from fleet.queue.beads.queue import open_beads
 from tests.conftest import often, only_slow
 from tests.contract.beads_home import pristine_home
 from tests.contract.queue_model import check_against_model
-from tests.simulated.beads import SimulatedBeads
+from tests.simulated.beads import SimulatedBeads, in_process
 
 __all__ = ["pristine_home"]
 
@@ -23,7 +23,8 @@ def test_the_beads_queue_is_the_model(tmp_path, version):
         beads = SimulatedBeads(next(folders), version=version)
         return [beads.open(clock=clock) for _ in range(2)]
 
-    check_against_model(open_handles, examples=often(1, 3), steps=15)
+    with in_process():
+        check_against_model(open_handles, examples=often(1, 3), steps=15)
 
 
 @only_slow

@@ -8,7 +8,7 @@ from tests.conftest import SLOW
 from tests.contract.beads_facts import BeadsFacts, only
 from tests.contract.queue_facts.claiming import Claiming
 from tests.contract.queue_facts.settling import Settling
-from tests.simulated.beads import SimulatedBeads
+from tests.simulated.beads import SimulatedBeads, in_process
 
 
 class TestBeads13(BeadsFacts):
@@ -19,7 +19,7 @@ class TestBeads13(BeadsFacts):
     @pytest.fixture
     def open_queue(self, tmp_path, clock):
         beads = SimulatedBeads(tmp_path, version=self.version, shape=self.shape)
-        with ExitStack() as handles:
+        with in_process(), ExitStack() as handles:
             yield lambda: handles.enter_context(closing(beads.open(clock=clock)))
 
 

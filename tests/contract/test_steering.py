@@ -1,6 +1,7 @@
 """What steering asks of a queue, the same on all three."""
 
 import os
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,7 +16,7 @@ from fleet.schemas import Blocked, Closed, Released
 from tests.conftest import SLOW
 from tests.contract.beads_home import beads_home, pristine_home
 from tests.settled import settle, settled
-from tests.simulated.beads import SimulatedBeads
+from tests.simulated.beads import SimulatedBeads, in_process
 
 __all__ = ["beads_home", "pristine_home"]
 
@@ -41,9 +42,8 @@ def fleet(request, tmp_path, monkeypatch):
         queue, home = "beads", Home(SimulatedBeads(tmp_path).home)
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     make_home(home)
-    fleet = Control(home, Config(queue=queue), ENV)
-    yield fleet
-    fleet.close()
+    with in_process(), closing(Control(home, Config(queue=queue), ENV)) as fleet:
+        yield fleet
 
 
 def claimed(fleet, title="Fix it"):

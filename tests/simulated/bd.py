@@ -1,7 +1,8 @@
 """A `bd` for tests: the commands that fleet calls, on one JSON file, with faults on order.
 
-Run as a program with `python -I -S`. `script.json` beside the data says which version to play
-and which faults to commit; `calls.jsonl` lists every call. The real bd passes the same contract.
+Run as a program with `python -I -S`, or called as a function. `script.json` beside the data says
+which version to play and which faults to commit; `calls.jsonl` lists every call. The real bd passes
+the same contract.
 """
 
 # ruff: noqa: PTH118, PTH123
@@ -12,17 +13,21 @@ import time
 from _datetime import datetime, timezone
 from _json import encode_basestring_ascii, make_encoder, make_scanner
 
-HOME = os.environ.get("BEADS_DIR", "")
-DATA, SCRIPT, CALLS, JOURNAL = (
-    os.path.join(HOME, name)
-    for name in ("data.json", "script.json", "calls.jsonl", "embeddeddolt/fleet/.dolt/noms/journal")
-)
+DATA, SCRIPT, CALLS = "data.json", "script.json", "calls.jsonl"
+JOURNAL = "embeddeddolt/fleet/.dolt/noms/journal"
 BLOCKING = ("blocks", "conditional-blocks")
 NOT_WORK = ("gate", "molecule", "message", "agent", "role", "rig", "merge-request")
 TYPES = ("task", "bug", "feature", "epic", "chore", *NOT_WORK)
 
 
 SIGSEGV = 11
+#: Faults that only a process can commit.
+OF_PROCESSES = ("hang", "hang after", "segv", "flood")
+#: Faults that bd tells, with its words.
+FAILURES = {
+    "locked": "failed to open database: database is locked",
+    "fail": "something odd happened",
+}
 UTC = timezone.utc
 
 
@@ -58,8 +63,9 @@ def now() -> str:
 
 
 class Bd:
-    def __init__(self, flags, words, actor, script):
-        self.flags, self.words, self.actor = flags, words, actor
+    def __init__(self, flags, words, env, stdin, script):
+        self.flags, self.words, self.actor = flags, words, flags.get("--actor", "unknown")
+        self.env, self.stdin = env, stdin
         self.old = script.get("version", "1.3.0") < "1.3"
         self.issues = {}
         self.errors = []
@@ -163,8 +169,8 @@ class Bd:
         issue = {
             "id": task_id,
             "title": flags.get("--title") or " ".join(self.words),
-            "description": text(flags, "--description", "--body-file"),
-            "design": flags.get("--design", "") or text(flags, "", "--design-file"),
+            "description": self.text("--description", "--body-file"),
+            "design": flags.get("--design", "") or self.text("", "--design-file"),
             "acceptance_criteria": flags.get("--acceptance", ""),
             "notes": flags.get("--notes", ""),
             "spec_id": flags.get("--spec-id", ""),
@@ -172,7 +178,7 @@ class Bd:
             "priority": int(flags.get("--priority", "2")),
             "issue_type": kind,
             "assignee": flags.get("--assignee", ""),
-            "owner": os.environ.get("GIT_AUTHOR_EMAIL", ""),
+            "owner": self.env.get("GIT_AUTHOR_EMAIL", ""),
             "estimated_minutes": int(flags["--estimate"]) if "--estimate" in flags else None,
             "created_at": moment,
             "created_by": self.actor,
@@ -197,6 +203,15 @@ class Bd:
                 self.link(task_id, target, kind or "blocks")
         shown = {key: value for key, value in issue.items() if key != "dependencies"}
         return {key: value for key, value in shown.items() if value not in ("", None, [], {})}
+
+    def text(self, inline, by_file):
+        flags = self.flags
+        if flags.get(inline) == "-" or "--stdin" in flags:
+            return self.stdin.read()
+        if by_file in flags:
+            with open(flags[by_file], encoding="utf-8") as file:
+                return file.read()
+        return flags.get(inline, "")
 
     def link(self, one, other, kind):
         if kind in BLOCKING and self.reaches(other, one):
@@ -298,15 +313,6 @@ def rounded(moment):
     return datetime.fromtimestamp(int(stamp + 0.5), UTC).isoformat()
 
 
-def text(flags, inline, by_file):
-    if flags.get(inline) == "-" or "--stdin" in flags:
-        return sys.stdin.read()
-    if by_file in flags:
-        with open(flags[by_file], encoding="utf-8") as file:
-            return file.read()
-    return flags.get(inline, "")
-
-
 def metadata(flags):
     given = flags.get("--metadata", "{}")
     if given.startswith("@"):
@@ -330,8 +336,8 @@ def parsed(argv):
     return flags, words[0] if words else "", words[1:]
 
 
-def play(fault, verb):
-    """Commit one fault that comes before, or instead of, the work."""
+def play(fault):
+    """Commit one fault of a process, before the work or instead of it."""
     match fault:
         case "hang":
             if os.fork() == 0:  # a child that would outlive a kill of the parent alone
@@ -339,20 +345,11 @@ def play(fault, verb):
             time.sleep(300)
         case "segv":
             os.kill(os.getpid(), SIGSEGV)
-        case "half":
-            os.write(1, b'{"schema_version": 1, "data": [{"id": "fleet-0')
-            sys.exit(0)
         case "flood":
             block = b"x" * 1_000_000
             for _ in range(100):
                 os.write(1, block)
             sys.exit(0)
-        case "locked":
-            sys.stderr.write("Error: failed to open database: database is locked\n")
-            sys.exit(1)
-        case "fail":
-            sys.stderr.write("Error: something odd happened\n")
-            sys.exit(1)
 
 
 def fault_for(script, verb):
@@ -366,31 +363,42 @@ def fault_for(script, verb):
     return None
 
 
-def main():
-    flags, verb, words = parsed(sys.argv[1:])
+def answer(argv, env, stdin, out, err):
+    """One call, with these files as its streams; the exit code."""
+    flags, verb, words = parsed(argv)
+
+    def file_of(name, mode):
+        return open(os.path.join(env["BEADS_DIR"], name), mode, encoding="utf-8")
+
     if verb == "version":
-        with open(SCRIPT, encoding="utf-8") as file:
-            print(f"bd version {loads(file.read()).get('version', '1.3.0')} (simulated)")
+        with file_of(SCRIPT, "r") as file:
+            out.write(f"bd version {loads(file.read()).get('version', '1.3.0')} (simulated)\n")
         return 0
-    with open(SCRIPT, "r+", encoding="utf-8") as file:
+    with file_of(SCRIPT, "r+") as file:
         os.lockf(file.fileno(), os.F_LOCK, 0)
         script = loads(file.read())
         fault = fault_for(script, verb)
         file.seek(0)
         file.truncate()
         file.write(dumps(script))
-        with open(CALLS, "a", encoding="utf-8") as calls:
-            calls.write(dumps(sys.argv[1:]) + "\n")
-    play(fault, verb)
-    with open(DATA, "r+", encoding="utf-8") as file:
+        with file_of(CALLS, "a") as calls:
+            calls.write(dumps(argv) + "\n")
+    play(fault)
+    if fault == "half":
+        out.write('{"schema_version": 1, "data": [{"id": "fleet-0')
+        return 0
+    if fault in FAILURES:
+        err.write(f"Error: {FAILURES[fault]}\n")
+        return 1
+    with file_of(DATA, "r+") as file:
         os.lockf(file.fileno(), os.F_LOCK, 0)
         before = file.read()
-        bd = Bd(flags, words, flags.get("--actor", "unknown"), script)
+        bd = Bd(flags, words, env, stdin, script)
         bd.issues = loads(before)
         try:
-            answer = getattr(bd, verb)()
+            found = getattr(bd, verb)()
         except Failure as failure:
-            print_json({"error": str(failure)}, script)
+            out.write(as_json({"error": str(failure)}, script))
             return 1
         if fault == "lie":
             for issue in bd.issues.values():
@@ -401,37 +409,33 @@ def main():
             file.seek(0)
             file.truncate()
             file.write(after)
-            with open(JOURNAL, "a", encoding="utf-8") as journal:
+            with file_of(JOURNAL, "a") as journal:
                 journal.write(".")
     if fault == "hang after":
         time.sleep(300)
-    return finish(bd, answer, script)
-
-
-def finish(bd, answer, script):
     for line in bd.warnings:
-        sys.stderr.write(line + "\n")
+        err.write(line + "\n")
     for word, reason in bd.errors:
-        sys.stderr.write(f"Error updating {word}: {reason}\n")
-    if answer != [] or not bd.errors:
-        print_json(answer, script)
+        err.write(f"Error updating {word}: {reason}\n")
+    if found != [] or not bd.errors:
+        out.write(as_json(found, script))
     if bd.errors and not bd.old:
         failed = [{"id": word, "error": reason} for word, reason in bd.errors]
         total = {"error": f"{len(failed)} issues failed", "failed": failed, "schema_version": 1}
-        sys.stderr.write(dumps(total) + "\n")
-    return 1 if bd.errors and not (bd.old and answer) else 0
+        err.write(dumps(total) + "\n")
+    return 1 if bd.errors and not (bd.old and found) else 0
 
 
-def print_json(answer, script):
+def as_json(found, script):
     shape = script.get("shape", "data")
-    if shape == "bare" and isinstance(answer, dict):
-        answer = answer | {"schema_version": 1}
-    elif shape == "items" and isinstance(answer, list):
-        answer = {"schema_version": 1, "items": answer}
+    if shape == "bare" and isinstance(found, dict):
+        found = found | {"schema_version": 1}
+    elif shape == "items" and isinstance(found, list):
+        found = {"schema_version": 1, "items": found}
     elif shape == "data":
-        answer = {"schema_version": 1, "data": answer}
-    sys.stdout.write(dumps(answer) + "\n")
+        found = {"schema_version": 1, "data": found}
+    return dumps(found) + "\n"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(answer(sys.argv[1:], os.environ, sys.stdin, sys.stdout, sys.stderr))

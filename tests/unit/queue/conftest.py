@@ -5,7 +5,7 @@ from contextlib import closing
 import pytest
 
 from tests.contract.queue_contract import ManualClock
-from tests.simulated.beads import SimulatedBeads
+from tests.simulated.beads import SimulatedBeads, in_process
 
 
 @pytest.fixture
@@ -15,7 +15,8 @@ def clock():
 
 @pytest.fixture
 def beads(tmp_path):
-    return SimulatedBeads(tmp_path)
+    with in_process():
+        yield SimulatedBeads(tmp_path)
 
 
 @pytest.fixture
