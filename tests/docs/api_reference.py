@@ -10,8 +10,8 @@ from fleet.control.accounts import AccountNow, AccountsView
 from fleet.control.acts.act_table import ActEnd, ActField, ActShown, shown_acts
 from fleet.control.acts.create import KnownPlaces, KnownProject
 from fleet.control.tasks.questions import Question
-from fleet.control.usage import Spent
-from fleet.control.view import live_now, now, task_graph, timeline, usage_view
+from fleet.control.usage import Spent, UsageView
+from fleet.control.view import live_now, now, task_graph, timeline
 from fleet.control.view.task import comparison_view, diff_view, transcript, whole_task
 from fleet.home.landing_json import LandedAs, Landing
 from fleet.home.messages import Delivery, Message
@@ -49,7 +49,7 @@ SHAPES = (
     diff_view.DiffRow,
     Question,
     timeline.Timeline, timeline.Lane, timeline.Segment, timeline.Band,
-    usage_view.UsageView, Spent,
+    UsageView, Spent,
     AccountsView, AccountNow, Account, Window, HeldCoder, BudgetStatus, Budget,
     task_graph.TaskGraph, task_graph.GraphEdge,
     comparison_view.ComparisonView, comparison_view.ComparedEntry, Result, Size,

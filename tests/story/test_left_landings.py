@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from fleet import control
-from fleet.control.view.read_now import read_now
+from fleet.control.view.read_now import NowReader
 from fleet.errors import Refused
 from fleet.home import landing_json
 from fleet.queue.sql.hosts import host_table
@@ -123,7 +123,9 @@ def test_what_no_host_can_take_over_is_told_with_the_way_out(hosts):
         assert "fleet trust --remote" in words
         assert f"fleet retry {task_id}" in words
     with closing(control.opened(beta.env)) as fleet:
-        (row,) = read_now(fleet, datetime.now(UTC)).rows  # what page, fleet top and fleet mcp show
+        (row,) = (
+            NowReader(fleet).read(datetime.now(UTC)).rows
+        )  # what page, fleet top and fleet mcp show
     assert (row.group, row.way_on.verb) == ("needs_you", "retry")
     assert "was given up before it landed this" in row.reason
     beta.kill(supervisor)

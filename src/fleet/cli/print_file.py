@@ -10,8 +10,7 @@ from datetime import datetime
 
 from fleet.cli.terminal_text import folded, painted, terminal_width
 from fleet.control.tasks.task_files import log_line
-from fleet.control.view.task.event_entries import entries_of
-from fleet.control.view.task.transcript import TranscriptEntry
+from fleet.control.view.task.transcript import TranscriptEntry, entries_of
 from fleet.schemas import FileChange
 from fleet.schemas.shown_text import cut, harmless, moment, one_line
 

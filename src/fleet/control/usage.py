@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from fleet.config import Config
 from fleet.control import Control
+from fleet.control.budget_status import day_budgets
 from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.queue.protocol import Filter
@@ -23,7 +24,7 @@ from fleet.runs import outcome_history, receipt_json
 from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import all_runs
 from fleet.schemas import Price, Receipt, Usage, bears_out
-from fleet.schemas.budget import Spend
+from fleet.schemas.budget import BudgetStatus, Spend
 from fleet.spending import prices
 
 By = Literal["coder", "model", "account", "project", "day", "task"]
@@ -269,3 +270,34 @@ _NAME: Mapping[By, Callable[[Receipt], str]] = MappingProxyType(
         "task": lambda receipt: receipt.task_id,
     }
 )
+
+
+class UsageView(Struct, frozen=True, kw_only=True):
+    """What the runs since a moment used, in groups.
+
+    Of a `Spent`: `cost_usd` is what CLIs told, `estimated_usd` what fleet worked out, `unpriced`
+    the number of runs of unknown cost, `wasted_*` what went into runs without verified work.
+    """
+
+    as_of: datetime
+    since: datetime | None = None
+    by: By
+    rows: tuple[Spent, ...] = ()
+    total: Spent
+    #: One row a day, whatever `by` is: for the chart over time.
+    days: tuple[Spent, ...] = ()
+    budgets: tuple[BudgetStatus, ...] = ()
+
+
+def read_usage(fleet: Control, by: By, now: datetime, since: datetime | None = None) -> UsageView:
+    """What the runs that began since a moment used; None: all runs."""
+    runs = ended_runs(fleet, since)
+    return UsageView(
+        as_of=now,
+        since=since,
+        by=by,
+        rows=tuple(spent(runs, by)),
+        total=spent_together("total", runs),
+        days=tuple(spent(runs, "day")),
+        budgets=tuple(day_budgets(fleet, now)),
+    )

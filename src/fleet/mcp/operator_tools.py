@@ -14,8 +14,8 @@ import msgspec
 from fleet import __version__
 from fleet.control import Control
 from fleet.control.acts.act_table import ACTS, about, carry_out
-from fleet.control.operator.pages import PAGE, READ, page_of
 from fleet.errors import FleetError
+from fleet.mcp.operator_pages import PAGE, READ, page_of
 from fleet.spool.agent_mcp.line_server import Json, LineServer, PendingCall, Tools, said
 
 #: The acts that an operator's agent may be given.

@@ -16,14 +16,13 @@ from fleet.control.acts.create import known_places
 from fleet.control.tasks.questions import questions
 from fleet.control.tasks.receipt import receipt_of
 from fleet.control.tasks.task_files import WHATS, document, last_lines, newest_log, whole
-from fleet.control.usage import BYS
-from fleet.control.view.read_timeline import LONGEST, read_timeline
+from fleet.control.usage import BYS, read_usage
 from fleet.control.view.task.comparison_view import read_comparison
 from fleet.control.view.task.read_diff import read_diff, read_diff_file
 from fleet.control.view.task.read_transcript import read_transcript, search_transcript
-from fleet.control.view.task.read_whole_task import read_whole_task
+from fleet.control.view.task.whole_task import read_whole_task
 from fleet.control.view.task_graph import read_graph
-from fleet.control.view.usage_view import read_usage
+from fleet.control.view.timeline import LONGEST, read_timeline
 from fleet.errors import BadInput, NotFound
 from fleet.web.answers import errors_answered, file_answer, in_thread
 

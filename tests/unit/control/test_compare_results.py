@@ -7,9 +7,8 @@ from click import unstyle
 from msgspec import structs
 
 from fleet.cli.compare.output import diff_lines, entry_table, shown_cost, summary_table
-from fleet.control.compare.diffs import EntryDiff
 from fleet.control.compare.finish import find_entry
-from fleet.control.compare.results import EntryFacts, result_of, summaries
+from fleet.control.compare.results import EntryDiff, EntryFacts, result_of, summaries
 from fleet.control.tasks.in_progress import InProgress
 from fleet.errors import BadInput
 from fleet.runs.progress_json import Progress

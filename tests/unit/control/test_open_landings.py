@@ -18,8 +18,8 @@ from fleet.control.landing.open_landings import (
 )
 from fleet.control.status import fleet_status
 from fleet.control.tasks.questions import questions
-from fleet.control.view.read_now import read_now
-from fleet.control.view.task.read_whole_task import read_whole_task
+from fleet.control.view.read_now import NowReader
+from fleet.control.view.task.whole_task import read_whole_task
 from fleet.home import landing_json
 from fleet.home.landing_json import LandedAs
 from fleet.queue.protocol import Draft
@@ -155,7 +155,7 @@ def test_work_that_has_landed_is_not_blocked_until_the_queue_is_told(place):
     task = place.fleet.get(task_id)
     landed = structs.replace(landing, state="landed", at=task.updated_at + timedelta(minutes=1))
     landing_json.write(place.home, task_id, landed)
-    (row,) = read_now(place.fleet, NOW).rows
+    (row,) = NowReader(place.fleet).read(NOW).rows
     assert (row.group, row.landing, row.way_on) == ("running", "landed", None)
     landing_json.forget_mark(place.home, task_id)  # the queue was told since the task was read
     assert landing_of(place.fleet, task).state == "landed"

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from fleet.control.pause import pause
-from fleet.control.view.read_now import read_now
+from fleet.control.view.read_now import NowReader
 from fleet.home import task_json
 from fleet.queue.protocol import Draft
 from fleet.runs.outcome_history import write_ending
@@ -17,7 +17,7 @@ from tests.settled import settle
 
 
 def row(fleet, task, now=NOW):
-    (found,) = [each for each in read_now(fleet, now).rows if each.id == task.id]
+    (found,) = [each for each in NowReader(fleet).read(now).rows if each.id == task.id]
     return found
 
 
@@ -69,7 +69,7 @@ def test_what_an_agent_asks_needs_you_and_comes_first(fleet):
     folder = fleet.home.task(task.id) / QUESTIONS
     folder.parent.mkdir(exist_ok=True)
     folder.write_text("## Q: Which database?\n\nSQLite or PostgreSQL\n")
-    found = read_now(fleet, NOW)
+    found = NowReader(fleet).read(NOW)
     assert [each.id for each in found.rows] == [task.id, plain.id]
     asks, fails = found.rows
     assert asks.question == "Which database?\n\nSQLite or PostgreSQL"
@@ -94,8 +94,8 @@ def test_what_was_closed_before_the_moment_is_not_shown(fleet):
     task = fleet.queue.add(Draft(title="t"))
     settled(fleet, Closed(reason="done"))
     closed = fleet.queue.get(task.id).closed_at
-    assert [each.group for each in read_now(fleet, NOW, closed).rows] == ["done"]
-    late = read_now(fleet, NOW, closed + timedelta(seconds=1))
+    assert [each.group for each in NowReader(fleet).read(NOW, closed).rows] == ["done"]
+    late = NowReader(fleet).read(NOW, closed + timedelta(seconds=1))
     assert (late.rows, late.counts.done) == ((), 0)
 
 
@@ -112,7 +112,7 @@ def test_an_invalid_task_needs_you(fleet):
 def test_a_paused_fleet_says_so_of_itself(fleet):
     """Also without a supervisor."""
     pause(fleet.home)
-    assert read_now(fleet, NOW).supervisor.paused_since is not None
+    assert NowReader(fleet).read(NOW).supervisor.paused_since is not None
 
 
 def test_a_queue_that_fails_is_part_of_the_answer(fleet):
@@ -120,7 +120,7 @@ def test_a_queue_that_fails_is_part_of_the_answer(fleet):
     fleet.queue.add(Draft(title="t"))
     fleet.close()
     (fleet.home.path / "queue.db").write_bytes(b"no database at all, and longer than a header" * 9)
-    found = read_now(fleet, NOW)
+    found = NowReader(fleet).read(NOW)
     assert found.supervisor.queue_problem
     assert found.rows == ()
 
@@ -133,12 +133,12 @@ def test_every_row_can_be_encoded(fleet, status):
     fleet.queue.add(Draft(title="t\n\x1b[31m\u202e"))
     if status == "closed":
         settled(fleet, Closed(reason="done"))
-    encoded = msgspec.json.encode(read_now(fleet, NOW, NOW - 10**4 * HOUR))
+    encoded = msgspec.json.encode(NowReader(fleet).read(NOW, NOW - 10**4 * HOUR))
     assert msgspec.json.decode(encoded)["rows"][0]["title"] == "t\n\x1b[31m\u202e"
 
 
 def test_a_row_is_a_value(fleet):
     """Two reads of an unchanged home are equal but for the moment."""
     fleet.queue.add(Draft(title="t"))
-    first, second = read_now(fleet, NOW), read_now(fleet, NOW + HOUR)
+    first, second = NowReader(fleet).read(NOW), NowReader(fleet).read(NOW + HOUR)
     assert structs.replace(second, as_of=first.as_of, done_since=first.done_since) == first

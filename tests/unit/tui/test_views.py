@@ -8,12 +8,11 @@ from msgspec import structs
 
 from fleet.control.accounts import AccountNow, AccountsView
 from fleet.control.tasks.show import SettingOf
-from fleet.control.usage import Spent
+from fleet.control.usage import Spent, UsageView
 from fleet.control.view.task.diff_view import Diff, DiffHunk, DiffPart, DiffRow, FileOfDiff
 from fleet.control.view.task.transcript import TranscriptEntry
 from fleet.control.view.task.whole_task import RunSummary, TaskTexts, WholeTask
 from fleet.control.view.timeline import Band, Lane, Segment, Timeline
-from fleet.control.view.usage_view import UsageView
 from fleet.schemas import Account, Check, Finding, Receipt, Spend, Usage, Verdict, Window
 from fleet.schemas.shown_text import cells
 from fleet.tui.key_table import KEYS, help_lines, keys_line

@@ -16,9 +16,8 @@ from fleet.cli.task_ids import task_id
 from fleet.cli.terminal_text import AFTER_TIME, print_line, terminal_width
 from fleet.control import Control
 from fleet.control.compare.begin import begin, comparison_of, complete, parse_wanted, uncommitted
-from fleet.control.compare.diffs import diff_of
 from fleet.control.compare.finish import ComparisonEnd, discard, find_entry, pick
-from fleet.control.compare.results import results, summaries
+from fleet.control.compare.results import diff_of, results, summaries
 from fleet.control.pause import paused_since
 from fleet.control.status import is_supervised
 from fleet.errors import BadInput, FleetError, QueueError

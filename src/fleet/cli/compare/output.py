@@ -9,8 +9,7 @@ from fleet.cli.cost.stats import share_words
 from fleet.cli.json_output import print_json
 from fleet.cli.print_file import changed_file, coloured_diff
 from fleet.cli.terminal_text import painted, table
-from fleet.control.compare.diffs import EntryDiff
-from fleet.control.compare.results import Range, Summary, summaries
+from fleet.control.compare.results import EntryDiff, Range, Summary, summaries
 from fleet.control.usage import ENOUGH
 from fleet.schemas.comparison import Comparison, Entry, EntryStanding, Result
 from fleet.schemas.receipt import VERDICT_COLOURS

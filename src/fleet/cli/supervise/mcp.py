@@ -6,7 +6,7 @@ import click
 
 from fleet import control
 from fleet.cli.terminal_text import print_line
-from fleet.control.operator.install_entry import OperatorClient, entry_for, write_entry
+from fleet.control.supervise.install_entry import OperatorClient, entry_for, write_entry
 from fleet.errors import BadInput
 
 

@@ -1,1 +1,1 @@
-"""One task given to several coders: begin, results, diffs, finish."""
+"""One task given to several coders: begin, results, finish."""

@@ -1,5 +1,5 @@
-"""How the entries of a comparison stand, by receipts, queue status and clone, and the figures
-added up by coder and model. Read only.
+"""How the entries of a comparison stand, by receipts, queue status and clone, what each changed,
+and the figures added up by coder and model. Read only.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,17 +10,64 @@ from types import MappingProxyType
 from msgspec import Struct, structs
 
 from fleet.control import Control
-from fleet.control.compare.diffs import diff_of
 from fleet.control.tasks.in_progress import InProgress, in_progress
 from fleet.control.usage import ENOUGH
+from fleet.errors import FleetError
+from fleet.git.clone.task_work import task_work
 from fleet.home import Home
 from fleet.queue.protocol import Filter
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import all_runs
-from fleet.schemas import Closed, NeedsHuman, Receipt, Stopped, Task, Usage
+from fleet.schemas import Closed, FileChange, NeedsHuman, Receipt, Stopped, Task, Usage
 from fleet.schemas.budget import Spend
-from fleet.schemas.comparison import Comparison, Entry, EntryStanding, Result
+from fleet.schemas.comparison import Comparison, Entry, EntryStanding, Result, Size
+
+
+class EntryDiff(Struct, frozen=True, kw_only=True):
+    """What one entry changed."""
+
+    entry: Entry
+    files: tuple[FileChange, ...] = ()
+    patch: str = ""
+    #: Why the changes are not known; empty if they are.
+    trouble: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.entry.task_id} {self.entry.label}"
+
+    @property
+    def size(self) -> Size | None:
+        if self.trouble:
+            return None
+        return Size(
+            files=len(self.files),
+            added=sum(file.added for file in self.files),
+            removed=sum(file.removed for file in self.files),
+        )
+
+
+def diff_of(
+    fleet: Control, comparison: Comparison, entry: Entry, *, patch: bool = True
+) -> EntryDiff:
+    """The changed files of one entry, and their text unless `patch` is False."""
+    gone = EntryDiff(entry=entry, trouble="its clone and its branch are gone")
+    if not entry.task_id:
+        return gone
+    try:
+        with task_work(fleet.home, entry.task_id) as work:
+            if work is None:
+                return gone
+            text = work.patch(comparison.commit) if patch else b""
+            return EntryDiff(
+                entry=entry,
+                files=tuple(work.changes(comparison.commit)),
+                patch=text.decode(errors="replace"),
+            )
+    except (FleetError, OSError) as error:
+        return EntryDiff(entry=entry, trouble=str(error))
+
 
 _NO_RUNS: Mapping[str, InProgress] = MappingProxyType({})
 

@@ -17,11 +17,16 @@ from fleet.control.landing.open_landings import landing_of, landing_words
 from fleet.control.queue.needs_person import block_reasons
 from fleet.control.tasks.in_progress import look_at
 from fleet.control.tasks.questions import question_of
-from fleet.control.view.blocked_rows import blocked_row, compared_row, landing_row
 from fleet.control.view.now import Group, GroupCounts, Now, SupervisorNow, TaskRow
 from fleet.control.view.past_runs import PastOfTask, PastRunsCache
 from fleet.control.view.queue_read import SHOWN, QueueRead, read_queue
-from fleet.control.view.run_rows import advanced_row, running_row
+from fleet.control.view.task_rows import (
+    advanced_row,
+    blocked_row,
+    compared_row,
+    landing_row,
+    running_row,
+)
 from fleet.control.view.why_not_now import Conditions, Waiting, WayOn, conditions, why_not_now
 from fleet.errors import InvalidTask
 from fleet.files.safe_read import stamp_of
@@ -235,11 +240,6 @@ class NowReader:
             budgets=tuple(day_budgets(self._fleet, at.now)),
             lost_log_lines=published.lost_log_lines,
         )
-
-
-def read_now(fleet: Control, now: datetime, done_since: datetime | None = None) -> Now:
-    """The home at this moment."""
-    return NowReader(fleet).read(now, done_since)
 
 
 def with_wait(row: TaskRow, found: Waiting) -> TaskRow:

@@ -36,7 +36,7 @@ class TaskGraph(Struct, frozen=True, kw_only=True):
 
 def read_graph(fleet: Control, word: str, now: datetime) -> TaskGraph:
     """The tasks within two steps of one task, nearest first."""
-    from fleet.control.view.task.read_whole_task import rows_of
+    from fleet.control.view.task.whole_task import rows_of
 
     center = fleet.get(word).id
     near, edges, more = _near(fleet, center)

@@ -9,9 +9,8 @@ from msgspec import structs
 from fleet.control import Control
 from fleet.control.accounts import AccountsView, accounts_view
 from fleet.control.tasks.task_files import Missing, last_lines, newest_log
-from fleet.control.view.read_timeline import read_timeline
-from fleet.control.view.timeline import Timeline
-from fleet.control.view.usage_view import UsageView, read_usage
+from fleet.control.usage import UsageView, read_usage
+from fleet.control.view.timeline import Timeline, read_timeline
 from fleet.tui.home_threads import Unread
 from fleet.tui.panes.task_detail import Asking
 from fleet.tui.spans import Listing, paragraph

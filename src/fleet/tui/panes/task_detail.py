@@ -8,8 +8,7 @@ from msgspec import structs
 
 from fleet.control import Control
 from fleet.control.view.now import TaskRow
-from fleet.control.view.task.read_whole_task import read_whole_task
-from fleet.control.view.task.whole_task import WholeTask
+from fleet.control.view.task.whole_task import WholeTask, read_whole_task
 from fleet.tui.home_threads import Unread
 from fleet.tui.panes.diff_pane import DiffPane
 from fleet.tui.panes.transcript_pane import TranscriptPane

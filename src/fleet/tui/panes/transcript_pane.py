@@ -5,9 +5,8 @@ search in the whole.
 from collections.abc import Callable
 
 from fleet.control import Control
-from fleet.control.view.task.event_entries import joined
 from fleet.control.view.task.read_transcript import read_transcript, search_transcript
-from fleet.control.view.task.transcript import Transcript, TranscriptEntry, TranscriptHits
+from fleet.control.view.task.transcript import Transcript, TranscriptEntry, TranscriptHits, joined
 from fleet.schemas.units import shown_size
 from fleet.tui.home_threads import Unread
 from fleet.tui.spans import Listing

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from fleet.control.accounts import AccountNow, AccountsView
-from fleet.control.usage import Spent
-from fleet.control.view.usage_view import UsageView
+from fleet.control.usage import Spent, UsageView
 from fleet.schemas import Window
 from fleet.schemas.budget import BudgetStatus, shown_usd
 from fleet.schemas.shown_text import ahead, bar, count, counted, fullness, moment

@@ -3,9 +3,9 @@
 import pytest
 
 from fleet.control.compare.begin import begin
-from fleet.control.view.read_now import read_now
+from fleet.control.view.read_now import NowReader
 from fleet.control.view.task.comparison_view import read_comparison
-from fleet.control.view.task.read_whole_task import read_whole_task
+from fleet.control.view.task.whole_task import read_whole_task
 from fleet.errors import NotFound
 from fleet.home import compare_json, task_json
 from fleet.queue.protocol import Draft
@@ -48,7 +48,7 @@ def end_entry(fleet, leases, task, coder, settlement, verdict):
 
 
 def row(fleet, task):
-    return next(each for each in read_now(fleet, NOW).rows if each.id == task.id)
+    return next(each for each in NowReader(fleet).read(NOW).rows if each.id == task.id)
 
 
 def test_entries_stand_beside_each_other_with_what_they_showed(fleet, compared, leases):

@@ -6,9 +6,9 @@ import pytest
 
 from fleet.config import default_text
 from fleet.control.accounts import accounts_view
+from fleet.control.usage import read_usage
 from fleet.control.view import task_graph
 from fleet.control.view.task_graph import read_graph
-from fleet.control.view.usage_view import read_usage
 from fleet.errors import NotFound
 from fleet.queue.protocol import Draft
 from fleet.runs import receipt_json

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from fleet.control.view.task.read_whole_task import read_whole_task
+from fleet.control.view.task.whole_task import read_whole_task
 from fleet.errors import NotFound
 from fleet.git.run_baseline import DIFF
 from fleet.home import messages

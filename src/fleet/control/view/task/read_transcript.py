@@ -10,8 +10,14 @@ from pathlib import Path
 
 from fleet.control import Control
 from fleet.control.tasks.task_files import task_id_of
-from fleet.control.view.task.event_entries import entries_of, joined, tells
-from fleet.control.view.task.transcript import Transcript, TranscriptHit, TranscriptHits
+from fleet.control.view.task.transcript import (
+    Transcript,
+    TranscriptHit,
+    TranscriptHits,
+    entries_of,
+    joined,
+    tells,
+)
 from fleet.errors import BadInput
 from fleet.files.safe_read import open_regular
 from fleet.processes import keeper_client

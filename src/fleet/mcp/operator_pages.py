@@ -16,7 +16,7 @@ from fleet.control.tasks.receipt import diff_of, receipt_of
 from fleet.control.tasks.task_files import read_whole
 from fleet.control.usage import BYS, ended_runs, spent
 from fleet.control.view.now import Group, TaskRow
-from fleet.control.view.read_now import read_now
+from fleet.control.view.read_now import NowReader
 from fleet.errors import BadInput, NotFound
 
 #: Bytes of one page, and of a diff or record that is read at all.
@@ -120,7 +120,7 @@ def _usage(fleet: Control, given: Mapping[str, Any]) -> Page:
 
 
 def _rows(fleet: Control) -> list[TaskRow]:
-    now = read_now(fleet, datetime.now(UTC))
+    now = NowReader(fleet).read(datetime.now(UTC))
     if now.supervisor.queue_problem and not now.rows:
         raise NotFound(f"the queue cannot be read: {now.supervisor.queue_problem}")
     return list(now.rows)

@@ -5,8 +5,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from fleet.control.view.read_timeline import lanes_of, read_timeline, waits_of
-from fleet.control.view.timeline import Segment
+from fleet.control.view.timeline import Segment, lanes_of, read_timeline, waits_of
 from fleet.errors import BadInput
 from tests.builders import HOUR, NOW, a_task
 

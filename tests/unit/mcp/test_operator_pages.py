@@ -5,8 +5,8 @@ import json
 import msgspec
 import pytest
 
-from fleet.control.operator.pages import PAGE, READ, page_of
 from fleet.errors import BadInput, NotFound
+from fleet.mcp.operator_pages import PAGE, READ, page_of
 from fleet.queue.protocol import Draft
 
 

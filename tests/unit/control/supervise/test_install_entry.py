@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from fleet.control.operator.install_entry import NAME, entry_for, write_entry
+from fleet.control.supervise.install_entry import NAME, entry_for, write_entry
 from fleet.errors import BadInput
 
 

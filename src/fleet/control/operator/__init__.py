@@ -1,1 +1,0 @@
-"""What an operator's MCP server reads, and how a client finds that server."""
