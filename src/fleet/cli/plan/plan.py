@@ -130,7 +130,10 @@ def write(goal: str, cwd: str | None, coder: str | None, model: str | None, as_j
     into tasks it waits for you in `fleet questions`.
     """
     fleet = control.opened()
-    task = write_goal(fleet, goal, cwd=cwd, coder=coder, model=model)
+    new = write_goal(fleet, goal, cwd=cwd, coder=coder, model=model)
+    (task,) = new.tasks
+    for trouble in new.troubles:
+        click.echo(f"Warning: {one_line(trouble)}", err=True)
     if as_json:
         print_json(task_shape(fleet, task))
         return

@@ -59,7 +59,7 @@ _READERS: Mapping[str, tuple[str, Callable[[str], float]]] = {
 
 def settings_from(fleet: Control, given: FlagValues) -> Settings:
     """The settings that a line asks for, checked."""
-    last = {name: values[-1] for name, values in given.items()}
+    last = {name: values[-1] for name, values in given.items() if values}
     coder, model = _coder(fleet, last)
     if last.get("cwd") == "":  # a script's empty variable, not a wish to run here
         raise BadInput("--cwd must not be empty")

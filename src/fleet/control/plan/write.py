@@ -7,16 +7,15 @@ from msgspec import structs
 
 from fleet.bd.actor import owner
 from fleet.control import Control, refuse_agents
+from fleet.control.acts.create import NewTasks, create_tasks
 from fleet.control.hosts.other_hosts import bring_if_possible
 from fleet.control.plan.apply import WrittenPlan, apply, known_tasks
 from fleet.control.plan.load_plan import LoadedPlan, loaded, project_of
-from fleet.control.queue.place_code import place_code
 from fleet.control.task_directory import checked_directory, plain_path
 from fleet.control.tasks.questions import writes_plan
 from fleet.control.tasks.retry import check_reopenable, way_on
 from fleet.control.tasks.tell import tell
 from fleet.errors import BadInput, Refused
-from fleet.home import task_json
 from fleet.home.task_json import settings_of
 from fleet.plan.find_spec import read_proposed_plan, read_spec_file
 from fleet.plan.neutral_plan import FORMAT
@@ -38,36 +37,36 @@ def write_goal(
     cwd: str | None = None,
     coder: str | None = None,
     model: str | None = None,
-) -> Task:
+) -> NewTasks:
     """Make a task that ends in a plan for the goal in a file. Raises BadInput."""
-    if (coder is None) != (model is None):
-        raise BadInput("--coder and --model go together", hint="Give both, or neither.")
-    if coder is not None:
-        fleet.check_coder(coder)
     full = plain_path(path)
     base = checked_directory(cwd) if cwd else project_of(full)
     goal = read_spec_file(full, Path(base)).text.strip()
     if not goal:
         raise BadInput(f"{path} is empty", hint="Write down what is to be reached.")
     first = first_heading(goal) or goal.splitlines()[0]
-    wanted = Settings(cwd=base, coder=coder, model=model, expect="plan", verify=())
-    settings = place_code(fleet, wanted).settings
     text = _TEMPLATE.read_text(encoding="utf-8").format(
         plan_file=f"{PLAN_FILE} in your artifacts directory",
         limit=fleet.config.plan_limit,
         goal=goal,
     )
-    draft = Draft(
-        title=f"Plan: {first.strip()}"[:_LONGEST_TITLE],
-        description=text,
-        labels=("plan",),
-        created_by=fleet.by,
-        owner=owner(fleet.env),
-        metadata=settings_metadata(settings),
-    )
-    task = fleet.queue.add(draft)
-    task_json.write(fleet.home, task.id, settings)
-    return task
+
+    def add(settings: Settings) -> tuple[list[Task], None]:
+        draft = Draft(
+            title=f"Plan: {first.strip()}"[:_LONGEST_TITLE],
+            description=text,
+            labels=("plan",),
+            created_by=fleet.by,
+            owner=owner(fleet.env),
+            metadata=settings_metadata(settings),
+        )
+        return [fleet.queue.add(draft)], None
+
+    # No verify command of the project says anything about a plan.
+    flags: dict[str, tuple[str, ...]] = {"cwd": (base,), "expect": ("plan",), "verify": ()}
+    flags |= {"coder": (coder,)} if coder is not None else {}
+    flags |= {"model": (model,)} if model is not None else {}
+    return create_tasks(fleet, flags, add)[0]
 
 
 def load_proposed(fleet: Control, task: Task) -> LoadedPlan:
