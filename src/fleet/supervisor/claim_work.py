@@ -4,17 +4,11 @@ import heapq
 import time
 from datetime import datetime
 
-from fleet import coders
-from fleet.accounts.candidates import place_of
-from fleet.accounts.choose_account import Wait
-from fleet.coders.trusted_files import Untrusted
-from fleet.errors import FleetError
 from fleet.home.status_file import paused
-from fleet.home.trusted_commands import untrusted
 from fleet.queue.protocol import Queue
 from fleet.schemas import Lease, Offer, Task
 from fleet.supervisor.assignments import awake
-from fleet.supervisor.queue_io.reopen_tasks import waiting_tasks
+from fleet.supervisor.queue_io.reopen_tasks import held_back, waiting_tasks
 from fleet.supervisor.shortage import room
 from fleet.supervisor.state import SupervisorState
 
@@ -159,7 +153,8 @@ class Claimer:
 
     def _note_idle(self, waiting: list[Task]) -> None:
         """Idle: each task that waits for a moment waits for a person too."""
-        reasons = [why for task in waiting if (why := _waits_for_person(self._state, task))]
+        held = [held_back(self._state, task) for task in waiting]
+        reasons = [each.why for each in held if each is not None and each.person]
         self.idle = len(reasons) == len(waiting)
         self.waits_for_person = bool(reasons)
         if reasons and self.idle:
@@ -169,20 +164,3 @@ class Claimer:
             if text != self._idle_text:
                 self._state.log.say("idle", text)
             self._idle_text = text
-
-
-def _waits_for_person(state: SupervisorState, task: Task) -> str:
-    """What keeps the task from running, if only a person can change that; empty otherwise."""
-    if untrusted(state.home, task):
-        return "a verify command from elsewhere is not trusted: fleet trust"
-    if state.meter.waits_for_budget(task):
-        return "a budget is spent"
-    try:
-        place = place_of(state.home, state.config, task)
-        coders.find(place.coder, state.home.path)
-    except Untrusted as error:
-        return error.message
-    except FleetError:
-        return ""
-    found = state.accounts.would_choose(state.config, place, task.id, state.now())
-    return found.why if isinstance(found, Wait) and found.person else ""

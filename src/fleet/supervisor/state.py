@@ -84,8 +84,8 @@ class SupervisorState:
         self.backoff = ResourceBackoff(log)
         self.meter = BudgetMeter(home, config, log, now)
         self.accounts = AccountAssigner(
-            home, pool=self.inspections, log=log, env=own_env(), spent=self.meter.spent_by,
-            running=self.assignments.by_account, at_work=self.assignments.at_work,
+            home, pool=self.inspections, log=log, env=own_env(),
+            assignments=self.assignments, meter=self.meter,
         )  # fmt: skip
         #: Why all runs are to end; runs that come to light from then on are stopped too.
         self.stopping: Stopped | None = None

@@ -2,7 +2,6 @@
 
 import errno
 import json
-from collections import Counter
 from datetime import datetime, timedelta
 
 import pytest
@@ -22,7 +21,8 @@ from fleet.schemas import Account, Blocked, Event, Failed, Lease, RateLimit, Rat
 from fleet.settlement.end_run import by_stream
 from fleet.settlement.settle_table import Facts, decide
 from fleet.supervisor.active.assign_account import AccountAssigner
-from fleet.supervisor.assignments import ActiveRun
+from fleet.supervisor.active.budget_meter import BudgetMeter
+from fleet.supervisor.assignments import ActiveRun, Assignments
 from tests.builders import HOUR, NOW, a_task, an_ending
 
 FACTS = Facts(
@@ -55,8 +55,8 @@ def pool():
 @pytest.fixture
 def assigner(home, log, pool):
     return AccountAssigner(
-        home, pool=pool, log=log, env={}, running=Counter,
-        at_work=lambda _: False, spent=lambda _: None,
+        home, pool=pool, log=log, env={}, assignments=Assignments(),
+        meter=BudgetMeter(home, Config(), log, lambda: NOW),
     )  # fmt: skip
 
 

@@ -4,7 +4,6 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from msgspec import structs
 
 from fleet.config import Config, Project
 from fleet.home.journal import Log
@@ -192,31 +191,6 @@ def test_a_task_without_room_in_its_budget_does_not_begin(shop):
     assert "$4.50 of $4" in found.why
     assert shop.meter.refusal(task, Policy(budget=Budget(usd=5)), "/srv/app") is None
     assert shop.meter.refusal(task, Policy(), "/srv/app") is None
-
-
-def test_only_tasks_that_wait_for_a_day_are_woken(home):
-    """And only once there is room: what waits for another reason is let wait."""
-    shop = Shop(home, projects={"/srv": Project(path="/srv", settings={"day_budget": "$5"})})
-    live = shop.begin(cwd="/srv")
-    shop.spend(live, 6)
-    shop.look()
-    base = shop.of(live)
-    put_off = structs.replace(base, not_before=budgets.next_day(shop.now))
-    later = structs.replace(base, not_before=budgets.next_day(shop.now) + timedelta(hours=1))
-    assert (shop.meter.waits_for_budget(put_off), shop.meter.has_budget_again(put_off)) == (
-        True,
-        False,
-    )
-    assert (shop.meter.waits_for_budget(later), shop.meter.has_budget_again(later)) == (
-        False,
-        False,
-    )
-    shop.configure(projects={})
-    assert (shop.meter.waits_for_budget(put_off), shop.meter.has_budget_again(put_off)) == (
-        False,
-        True,
-    )
-    assert not shop.meter.has_budget_again(later)
 
 
 def test_a_dollar_budget_says_once_that_it_cannot_see_all(home):

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 
@@ -40,10 +40,10 @@ from fleet.home import Home
 from fleet.home.journal import Log
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import Account, Failed, RateLimited, Task
-from fleet.schemas.budget import BudgetStatus
 from fleet.schemas.shown_text import one_line
 from fleet.spending.budgets import next_day, spent_words
-from fleet.supervisor.assignments import ActiveRun
+from fleet.supervisor.active.budget_meter import BudgetMeter
+from fleet.supervisor.assignments import ActiveRun, Assignments
 
 #: How much of a CLI's own words is kept of a refusal.
 _MOST_WORDS = 200
@@ -59,15 +59,14 @@ class AccountAssigner:
         pool: Workers,
         log: Log,
         env: Mapping[str, str],
-        running: Callable[[], Counter[str]],
-        at_work: Callable[[str], bool],
-        spent: Callable[[str], BudgetStatus | None],
+        assignments: Assignments,
+        meter: BudgetMeter,
     ) -> None:
         self.accounts = open_accounts(home.path, self._say_unwritten)
         self._home, self._log, self._env = home, log, env
         self.breaker = Breaker(home.path)
         self._keyring = KeyringCache(pool)
-        self._running, self._at_work, self._spent = running, at_work, spent
+        self._assignments, self._meter = assignments, meter
         #: The usual length of a run, in seconds.
         self._typical = 60.0
         #: How many tasks were put off for an account since a run last started on it.
@@ -86,14 +85,10 @@ class AccountAssigner:
     def choose(
         self, config: Config, place: Place, task_id: str, last: Ending | None, now: datetime
     ) -> Go | Wait:
-        """The seat for a task, or until when the task waits. Raises FleetError."""
-        stages = candidates.stages_of(place, config, self._home.path)
-        standings = self._standings(stages, task_id, now)
-        session_on = last.account if last is not None else ""
-        found = choose(
-            stages, self.accounts.states, standings, now,
-            session_on=session_on, pause=busy_pause(self._typical),
-        )  # fmt: skip
+        """The seat for a task, or until when the task waits; a task that waits is counted. Raises
+        FleetError.
+        """
+        found = self.would_choose(config, place, task_id, last, now)
         if isinstance(found, Go):
             return found
         self._turned_away[found.account] += 1
@@ -103,8 +98,19 @@ class AccountAssigner:
         waiting = self._turned_away[found.account]
         return structs.replace(found, until=retry_at(found, waiting, dice, now))
 
+    def would_choose(
+        self, config: Config, place: Place, task_id: str, last: Ending | None, now: datetime
+    ) -> Go | Wait:
+        """The seat for a task, or what the task would wait for. Raises FleetError."""
+        stages = candidates.stages_of(place, config, self._home.path)
+        standings = self._standings(stages, task_id, now)
+        return choose(
+            stages, self.accounts.states, standings, now,
+            session_on=last.account if last is not None else "", pause=busy_pause(self._typical),
+        )  # fmt: skip
+
     def _standings(self, stages: Stages, task_id: str, now: datetime) -> dict[str, AccountStanding]:
-        running = self._running()
+        running = self._assignments.by_account()
         found: dict[str, AccountStanding] = {}
         for stage in stages:
             for seat in stage:
@@ -123,7 +129,7 @@ class AccountAssigner:
         probe = state.pace.probe
         return AccountStanding(
             running=running,
-            probing=bool(probe) and probe != task_id and self._at_work(probe),
+            probing=bool(probe) and probe != task_id and self._assignments.at_work(probe),
             login_ends=None if ends == state.proven_login else ends,
             fetching=not known,
             trouble=trouble,
@@ -140,10 +146,10 @@ class AccountAssigner:
         self, seat: Seat, task_id: str, secret: KeyringAnswer | None, now: datetime
     ) -> tuple[str, datetime | None]:
         account = seat.account
-        if (spent := self._spent(account.name)) is not None:
+        if (spent := self._meter.spent_by(account.name)) is not None:
             return spent_words(spent), next_day(now)
         blamed = Blamed(coder=seat.coder, model=seat.model, account=account.name)
-        held = self.breaker.admit(blamed, task_id, now, self._at_work)
+        held = self.breaker.admit(blamed, task_id, now, self._assignments.at_work)
         if held is not None:
             return f"{held.name} gets no work: {held.text}", held.until
         kind = self._kind(account)
@@ -195,17 +201,6 @@ class AccountAssigner:
         """The environment with a mark in the place of the secret."""
         return credentials.variables(account, self._kind(account), self._env, hidden=True)
 
-    def would_choose(
-        self, config: Config, place: Place, task_id: str, now: datetime
-    ) -> Go | Wait | None:
-        """What `choose` would return, without being counted; None: the task is invalid."""
-        try:
-            stages = candidates.stages_of(place, config, self._home.path)
-        except FleetError:
-            return None
-        standings = self._standings(stages, task_id, now)
-        return choose(stages, self.accounts.states, standings, now)
-
     def has_other_seat(self, config: Config, task: Task, account: str) -> bool:
         """Whether the task could run elsewhere than on this account with the first model."""
         with suppress(FleetError):
@@ -233,7 +228,7 @@ class AccountAssigner:
         for kind, limit in run.totals.limits.items():
             if run.stream.limits_applied.get(kind) is not limit:
                 run.stream.limits_applied[kind] = limit
-                seen = LimitSeen(limit, self._running()[account])
+                seen = LimitSeen(limit, self._assignments.by_account()[account])
                 self.accounts.apply({account: seen}, now, durable=False)
                 fresh.append(seen)
         if not run.memory.answered and _has_answer(run):
@@ -271,7 +266,9 @@ class AccountAssigner:
     def _event(self, run: ActiveRun, ending: Ending) -> AccountEvent:
         match ending.outcome:
             case RateLimited(limit=limit):
-                return LimitRefused(limit, self._running()[run.account], run.coder.model)
+                return LimitRefused(
+                    limit, self._assignments.by_account()[run.account], run.coder.model
+                )
             case Failed() as failed if failed.is_account:
                 way = f"once that is mended: fleet account resume {run.account}"
                 return LoginRefused(f"{_first(failed.detail) or failed.reason}; {way}")

@@ -7,12 +7,10 @@ warning once, no start, or the end of a run.
 from collections.abc import Callable
 from datetime import datetime
 
-from fleet.accounts.candidates import place_of
 from fleet.config import Config
-from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.home.journal import Log
-from fleet.runs.outcome_history import spent_before, was_put_off
+from fleet.runs.outcome_history import spent_before
 from fleet.runs.run_directory import began_at
 from fleet.schemas import LimitExceeded, Policy, Spend, Task
 from fleet.schemas.budget import BudgetStatus, Payer
@@ -145,25 +143,6 @@ class BudgetMeter:
             text = f"nothing new is started: {budgets.spent_words(spent)}"
             self._log.say("budget_spent", text, scope=spent.scope)
         return True
-
-    def waits_for_budget(self, task: Task) -> bool:
-        """Whether only a spent budget keeps the task from running."""
-        if not self._was_put_off(task):
-            return False
-        try:
-            return self.spent(place_of(self._home, self._config, task).cwd) is not None
-        except FleetError:
-            return False
-
-    def has_budget_again(self, task: Task) -> bool:
-        """Whether the task was put off until a new day for a budget that has room again."""
-        return self._was_put_off(task) and not self.waits_for_budget(task)
-
-    def _was_put_off(self, task: Task) -> bool:
-        """Whether the task waits for a day to begin, and not because an attempt failed."""
-        if task.not_before is None or not budgets.begins_a_day(task.not_before):
-            return False
-        return was_put_off(self._home.task(task.id), task.not_before)
 
     def _of_day(self, today: str, status: BudgetStatus) -> list[ActiveRun]:
         return [

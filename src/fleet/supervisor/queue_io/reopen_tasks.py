@@ -7,8 +7,12 @@ fleet.
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec import Struct
+
+from fleet import coders
 from fleet.accounts.candidates import place_of
-from fleet.accounts.choose_account import Go
+from fleet.accounts.choose_account import Wait
+from fleet.coders.trusted_files import Untrusted
 from fleet.errors import FleetError, NotFound, Refused
 from fleet.home.trusted_commands import untrusted
 from fleet.queue.protocol import Filter, Queue
@@ -17,6 +21,7 @@ from fleet.runs.outcome_history import believed_ending, was_put_off
 from fleet.runs.run_directory import began_at, latest_run
 from fleet.schemas import Blocked, Lease, Task
 from fleet.settlement.end_run import is_answered
+from fleet.spending.budgets import begins_a_day
 from fleet.supervisor.state import QueueChanged, SupervisorState
 
 #: How many waiting tasks are looked at when an account has room: the most urgent come first.
@@ -26,6 +31,32 @@ _PAST_FLEET = (
     "it was closed past fleet while its agent was at work, and nothing shows that it is done;"
     " to close it all the same: fleet bd close"
 )
+
+
+class HeldBack(Struct, frozen=True, kw_only=True):
+    """What keeps a task from running now."""
+
+    why: str
+    #: Only a person can change that.
+    person: bool = False
+    #: A budget of the day is spent.
+    budget: bool = False
+
+
+def held_back(state: SupervisorState, task: Task) -> HeldBack | None:
+    """What keeps a task from running now; None: nothing does."""
+    if untrusted(state.home, task):
+        why = "a verify command from elsewhere is not trusted: fleet trust"
+        return HeldBack(why=why, person=True)
+    try:
+        place = place_of(state.home, state.config, task)
+        coders.find(place.coder, state.home.path)
+        if state.meter.spent(place.cwd) is not None:
+            return HeldBack(why="a budget is spent", person=True, budget=True)
+        found = state.accounts.would_choose(state.config, place, task.id, None, state.now())
+    except FleetError as error:
+        return HeldBack(why=error.message, person=isinstance(error, Untrusted))
+    return HeldBack(why=found.why, person=found.person) if isinstance(found, Wait) else None
 
 
 def waiting_tasks(state: SupervisorState, then: Callable[[list[Task]], None]) -> None:
@@ -42,8 +73,8 @@ def wake_next(state: SupervisorState) -> None:
     """
 
     def first(tasks: list[Task]) -> None:
-        could = (task for task in tasks[:_LOOK_AT] if _has_account_again(state, task))
-        task = next(could, None)
+        looked_at = (task for task in tasks[:_LOOK_AT] if _was_put_off(state, task))
+        task = next((task for task in looked_at if held_back(state, task) is None), None)
         if task is None:
             state.accounts.full_accounts.clear()
         else:
@@ -58,10 +89,15 @@ def wake_all(state: SupervisorState) -> None:
     """
 
     def each(tasks: list[Task]) -> None:
-        paid = [task for task in tasks if state.meter.has_budget_again(task)]
-        left = [task for task in tasks if task not in paid]
+        paid, seated = list[Task](), list[Task]()
+        for task in (task for task in tasks if _was_put_off(state, task)):
+            held = held_back(state, task)
+            if task.not_before and begins_a_day(task.not_before):  # it was a budget that was spent
+                paid += [] if held is not None and held.budget else [task]
+            elif held is None:
+                seated.append(task)
         wake(state, paid, "budget")
-        wake(state, [task for task in left if _has_account_again(state, task)], "account")
+        wake(state, seated, "account")
 
     waiting_tasks(state, each)
 
@@ -96,17 +132,8 @@ def _reopened(queue: Queue, task: Task, owner: str) -> bool:
     return True
 
 
-def _has_account_again(state: SupervisorState, task: Task) -> bool:
-    """The task was put off for want of an account, and an account has room now."""
-    if not was_put_off(state.home.task(task.id), task.not_before) or untrusted(state.home, task):
-        return False
-    try:
-        place = place_of(state.home, state.config, task)
-    except FleetError:
-        return False
-    if state.meter.spent(place.cwd) is not None:
-        return False
-    return isinstance(state.accounts.would_choose(state.config, place, task.id, state.now()), Go)
+def _was_put_off(state: SupervisorState, task: Task) -> bool:
+    return was_put_off(state.home.task(task.id), task.not_before)
 
 
 def go_on_if_answered(state: SupervisorState, task: Task, task_dir: Path | None) -> None:
