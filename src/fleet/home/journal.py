@@ -34,6 +34,7 @@ class Log:
         self._now = clock
         self._echo = echo
         self._day = ""
+        self._said_once: set[str] = set()
         self.lost = 0
 
     def say(self, action: str, text: str, *, task_dir: Path | None = None, **facts: Any) -> None:
@@ -55,6 +56,12 @@ class Log:
                 way = f" (fleet task {task_dir.name} receipt)" if task_dir is not None else ""
                 first = f"{first.rstrip(': ')} …{way}"
             self._show(self._echo, f"{now.astimezone():%H:%M:%S}  {first}")
+
+    def say_once(self, action: str, text: str, *, task_dir: Path | None = None) -> None:
+        """Write a line unless this log was given the same text before."""
+        if text not in self._said_once:
+            self._said_once.add(text)
+            self.say(action, text, task_dir=task_dir)
 
     def _append(self, write: Callable[..., bool]) -> None:
         try:

@@ -41,8 +41,6 @@ class Cleanup:
     def __init__(self, state: SupervisorState) -> None:
         self._state = state
         self._next_round = 0.0
-        #: What was said before, and is not said again in each round.
-        self._said: set[str] = set()
         #: How many answers are still to come.
         self.busy = 0
         #: Tasks whose work is just brought home; True: their clone is to be looked at once more.
@@ -93,11 +91,9 @@ class Cleanup:
     def _done(self, reports: list[str]) -> None:
         self.busy -= 1
         for text in reports:
-            if text not in self._said:
-                self._said.add(text)
-                task_dir = self._state.home.task(text.partition(": ")[0])
-                kept = task_dir if task_dir.is_dir() else None
-                self._state.log.say("tidied", text, task_dir=kept)
+            task_dir = self._state.home.task(text.partition(": ")[0])
+            kept = task_dir if task_dir.is_dir() else None
+            self._state.log.say_once("tidied", text, task_dir=kept)
 
 
 def _candidates(home: Home) -> list[str]:

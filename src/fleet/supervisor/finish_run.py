@@ -22,6 +22,7 @@ from fleet.runs import stop_reason
 from fleet.runs.outcome_history import Ending, believed_ending
 from fleet.runs.run_directory import Run
 from fleet.schemas import (
+    Blocked,
     Closed,
     Failed,
     Lease,
@@ -151,23 +152,18 @@ def _answered(
 ) -> None:
     task_id, settlement = lease.task.id, decision.settlement
     kind, text = type(settlement).__name__.lower(), decision.why
-    event = TaskSettled(task_id)
     if lost is not None:
         kind, text = "lease_lost", f"not settled, the lease is lost: {lost.why}"
         if task_dir is not None and not isinstance(settlement, Closed):
             undo_close(state, lease, task_dir)
     elif isinstance(settlement, Closed):
-        event = TaskSettled(task_id, closed=True)
         close_epics(state, [lease.task])
-    elif isinstance(settlement, Released):
-        event = TaskSettled(task_id, not_before=settlement.not_before)
-    elif settlement.verified:
-        kind, event = "verified", TaskSettled(task_id, verified=True)
-    else:
-        event = TaskSettled(task_id, blocked=True)
+    elif isinstance(settlement, Blocked) and settlement.verified:
+        kind = "verified"
+    elif isinstance(settlement, Blocked):
         go_on_if_answered(state, lease.task, task_dir)
     state.log.say(kind, f"{task_id}: {kind}: {text}", task_dir=task_dir, task=task_id)
-    state.events.append(event)
+    state.events.append(TaskSettled(task_id, None if lost is not None else settlement))
 
 
 def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> None:

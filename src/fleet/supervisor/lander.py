@@ -79,7 +79,6 @@ class Lander:
         self._watched: set[str] = set()
         #: Tasks that were sent back, as of the last look.
         self._known_back: frozenset[str] = frozenset()
-        self._said: set[str] = set()
         self._started = False
         #: What was said of other hosts' work at the last look: what stays so is told once.
         self._taken_said: frozenset[tuple[str, str]] = frozenset()
@@ -147,7 +146,7 @@ class Lander:
         self._looking = False
         for task_id, doubt in found.doubts.items():
             text = f"{task_id}: its landing is left to a person: {doubt}"
-            self._say_once("landing_doubted", text)
+            self._state.log.say_once("landing_doubted", text)
             self._state.events.append(LandingEnded(task_id, asks=True))
         # What was sent back is looked at once: an earlier lander may not have told the queue.
         with_agents = self._known_back & found.back
@@ -180,7 +179,7 @@ class Lander:
             self._state.events.append(LandingEnded(task_id, asks=True))
         self._watched = (self._watched | set(end.watched)) - {*report.closed, *report.back}
         if end.behind:
-            self._say_once("landing", f"{key.branch} is behind what landed: {end.behind}")
+            self._state.log.say_once("landing", f"{key.branch} is behind what landed: {end.behind}")
         self._failed(key, report.problem)
         tries = self._tries[key]
         tries.looks = tries.looks + 1 if end.behind else 0
@@ -207,12 +206,7 @@ class Lander:
             tries.failures += 1
         passes = tries.elsewhere and tries.failures <= _UNTOLD
         if not passes and not self._abandon.is_set():
-            self._say_once(
+            self._state.log.say_once(
                 "landing_left",
                 f"{key.branch} of {key.repository}: nothing lands for now: {problem}",
             )
-
-    def _say_once(self, kind: str, text: str) -> None:
-        if text not in self._said:
-            self._said.add(text)
-            self._state.log.say(kind, text)

@@ -20,7 +20,7 @@ from fleet.home.status_file import SupervisorStatus, paused, write_status
 from fleet.processes.supervisor_lock import refuse_dumps, sole_supervisor
 from fleet.queue import open_queue
 from fleet.queue.protocol import Filter
-from fleet.schemas import Stopped, Task
+from fleet.schemas import Blocked, Closed, Released, Stopped, Task
 from fleet.schemas.decision import SHUTDOWN
 from fleet.schemas.hosts.lease_terms import ALONE, shared_terms
 from fleet.supervisor.active.follow_runs import RunFollower
@@ -211,18 +211,22 @@ class Supervisor:
                 self.state.heartbeat.look()
                 if self.state.travel is not None:
                     self.state.travel.live.look()
-            case TaskSettled(task_id, closed, blocked, verified, not_before):
+            case TaskSettled(task_id, settlement):
                 self.claimer.want()
                 self.state.tell_hosts(task_id)
-                (self._blocked.add if blocked else self._blocked.discard)(task_id)
-                if verified or blocked:  # the work is brought home; or others wait for its files
-                    self.lander.want()
-                if verified:
-                    return
-                if not_before is not None:
-                    self.claimer.want_at(not_before)
+                self._blocked.discard(task_id)
+                match settlement:
+                    case Blocked(verified=verified):
+                        self.lander.want()  # the work is brought home; or others wait for its files
+                        if verified:
+                            return
+                        self._blocked.add(task_id)
+                    case Released(not_before=moment) if moment is not None:
+                        self.claimer.want_at(moment)
+                    case _:
+                        pass
                 if not self.shutdown.stops:
-                    self.cleanup.after_run(task_id, closed=closed)
+                    self.cleanup.after_run(task_id, closed=isinstance(settlement, Closed))
             case LandingEnded(task_id, closed, asks):
                 self.claimer.want()
                 self.claimer.idle = False

@@ -10,6 +10,7 @@ from msgspec import Struct
 from fleet.config import Config
 from fleet.home import Home
 from fleet.home.journal import Log
+from fleet.schemas import Settlement, Stopped
 from fleet.settlement.run_record import own_env
 from fleet.supervisor.active.assign_account import AccountAssigner
 from fleet.supervisor.active.budget_meter import BudgetMeter
@@ -21,7 +22,6 @@ from fleet.supervisor.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
     from fleet.queue.protocol import Queue
-    from fleet.schemas import Stopped
     from fleet.supervisor.travel.host_travel import HostTravel
 
 #: How many runs are inspected at once.
@@ -36,12 +36,8 @@ class TaskSettled(Struct, frozen=True):
     """The queue knows what became of a task, so that there is a free slot."""
 
     task_id: str
-    closed: bool = False
-    blocked: bool = False
-    #: Blocked until its verified work has landed.
-    verified: bool = False
-    #: When the task may be claimed again, if it was put off.
-    not_before: datetime | None = None
+    #: None: the lease was lost, and with it the say over the task.
+    settlement: Settlement | None
 
 
 class LandingEnded(Struct, frozen=True):

@@ -33,6 +33,15 @@ def test_a_line_goes_to_the_day_and_to_the_task(home):
     assert shown[0].endswith("  done")
 
 
+def test_what_stays_so_is_said_once(home):
+    """A round that finds the same each hour would fill the log with that."""
+    shown = []
+    log = a_log(home, echo=shown.append)
+    for text in ("stays", "stays", "goes"):
+        log.say_once("tidied", text)
+    assert [line.split("  ")[1] for line in shown] == ["stays", "goes"]
+
+
 def test_the_screen_has_the_first_line_of_a_long_text_and_says_where_the_rest_is(home):
     """What a verify command printed filled the screen, in one endless line."""
     shown, text = [], "x: unverified: `make` ended with 2:\nF\n1 failed"

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from fleet.home.journal import Log
 from fleet.landing.land_target import OTHER_LANDER, LandReport
 from fleet.landing.train_state import TrainEnd
 from fleet.landing.waiting_work import FoundWork, target_key
@@ -21,7 +22,7 @@ def lander(home):
         queue=SimpleNamespace(owner="me"),
         now=lambda: datetime.now(UTC),
         inspections=SimpleNamespace(submit=lambda job, ended: jobs.append(ended)),
-        log=SimpleNamespace(say=lambda _, text, **__: said.append(text)),
+        log=Log(home.logging, lambda: datetime.now(UTC), said.append),
         events=[],
         travel=None,
     )

@@ -77,8 +77,6 @@ class RunStarter:
         self._other_tasks: tuple[tuple[str, str], ...] = ()
         #: When they were read, on the monotonic clock.
         self._others_read = -_OTHERS_EVERY
-        #: Directories of which was said that their tasks have no clones.
-        self._without_clones: set[str] = set()
         #: How many fetches of each address have ended, and the tasks that wait for the next: their
         #: mirror is just being fetched for another task of this host.
         self._fetched: Counter[str] = Counter()
@@ -261,10 +259,9 @@ class RunStarter:
     def _tell_no_clone(self, ready: Ready) -> None:
         """Say once of a directory that tasks there have no clones."""
         cwd = str(ready.task.cwd)
-        if ready.policy.isolation == "clone" and cwd not in self._without_clones:
-            self._without_clones.add(cwd)
+        if ready.policy.isolation == "clone":
             text = f"{cwd} is in no git repository: its tasks work in the directory itself"
-            self._state.log.say("no_clone", text)
+            self._state.log.say_once("no_clone", text)
 
     def _prepared(
         self, assignment: Assignment, order: WorkspaceOrder, since: int, prepared: Prepared
