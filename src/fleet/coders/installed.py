@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet import coders
 from fleet.coders.base import Coder
@@ -16,39 +16,61 @@ from fleet.processes.cli_versions import VersionAnswer, asked
 from fleet.schemas import Task
 
 
-class InstalledPrograms(Struct, frozen=True, kw_only=True):
-    """The programs of all coders of a home."""
+class CoderHere(Struct, frozen=True, kw_only=True):
+    """One coder on this machine."""
 
-    #: The program of each coder that can be loaded, by the coder's name.
-    programs: Mapping[str, str]
-    #: Where the program is, for coders whose program is on PATH.
-    paths: Mapping[str, str]
-    versions: Mapping[str, VersionAnswer]
-    #: Why a coder cannot be loaded.
-    broken: Mapping[str, str]
+    name: str
+    #: Built in, a file, or a package.
+    origin: str
+    program: str = ""
+    #: Where the program was found; empty: not found.
+    path: str = ""
+    version: str = ""
+    #: Why the program, if there is one, told no version.
+    remark: str = ""
+    #: Why no task can be run with this coder here; empty if one can.
+    problem: str = ""
+    #: Tasks that name no coder get this one.
+    default: bool = False
 
 
-def installed_programs(home: Path) -> InstalledPrograms:
-    """Look for the program of each coder, and ask those that are there for their version."""
+def coders_on(home: Path, default: str = "") -> list[CoderHere]:
+    """Every coder of a home, fleet's own first, with the version that its program tells.
+
+    A coder that cannot be loaded has a problem; so has a file with the name of a coder of fleet's
+    own, which comes first.
+    """
     broken = dict(coders.problems(home))
-    programs: dict[str, str] = {}
-    paths: dict[str, str] = {}
+    found: list[CoderHere] = []
     asks: dict[str, list[str]] = {}
     homes: dict[str, str] = {}
     for name in coders.names(home):
+        here = CoderHere(name=name, origin=coders.origin(name, home), default=name == default)
         try:
             coder = coders.make(name, home=home)
         except BadInput as error:
-            broken.setdefault(name, error.message)
+            found.append(structs.replace(here, problem=broken.get(name, error.message)))
             continue
-        programs[name] = program_of(coder, home)
-        path = shutil.which(programs[name])
-        if path is not None:
-            paths[name] = path
+        program = program_of(coder, home)
+        path = shutil.which(program) or ""
+        problem = "" if path else f"{program} is not on PATH"
+        found.append(structs.replace(here, program=program, path=path, problem=problem))
+        if path:
             asks[name] = [path, *coder.version_args]
             homes[name] = coder.state_variable
-    versions = _versions(asks, homes)
-    return InstalledPrograms(programs=programs, paths=paths, versions=versions, broken=broken)
+    answers = _versions(asks, homes)
+    hidden = [
+        CoderHere(name=name, origin="hidden", problem=problem)
+        for name, problem in broken.items()
+        if coders.origin(name, home) == "built in"
+    ]
+    return [_answered(each, answers.get(each.name)) for each in found] + hidden
+
+
+def _answered(coder: CoderHere, answer: VersionAnswer | None) -> CoderHere:
+    if answer is None:
+        return coder
+    return structs.replace(coder, version=answer.version, remark=answer.problem)
 
 
 def program_of(coder: Coder, home: Path) -> str:

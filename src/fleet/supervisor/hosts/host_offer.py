@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from fleet import __version__
-from fleet.coders.installed import installed_programs
+from fleet.coders.installed import coders_on
 from fleet.config import KEYS, Config
 from fleet.files.safe_read import read_bounded
 from fleet.home import Home, owner_file
@@ -47,11 +47,8 @@ def labels_of(config: Config) -> tuple[str, ...]:
 
 def runnable_coders(home: Home) -> dict[str, str]:
     """The version of each coder whose program is there; empty where the program told none."""
-    here = installed_programs(home.path)
-    return {
-        name: " ".join(here.versions[name].version.split())[:80] if name in here.versions else ""
-        for name in here.paths
-    }
+    here = coders_on(home.path)
+    return {each.name: " ".join(each.version.split())[:80] for each in here if each.path}
 
 
 def machine_of(home: Home) -> str:
