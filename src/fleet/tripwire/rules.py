@@ -50,7 +50,7 @@ class _RunsIn(NamedTuple):
 
 #: A rule's id, its grade, and what the command would do.
 Hit = tuple[str, Grade, str]
-CommandRule = Callable[[tuple[str, ...], Simple, _RunsIn], Iterator[Hit]]
+CommandRule = Callable[[Simple, _RunsIn], Iterator[Hit]]
 
 
 def trips(text: str, cwd: str) -> list[Trip]:
@@ -77,7 +77,7 @@ def _hits(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
     if rule is None and re.fullmatch(r"(python|pypy)[\d.]*", name):
         rule = _interpreter
     if rule is not None:
-        yield from rule(simple.words, simple, at)
+        yield from rule(simple, at)
 
 
 def _each(words: tuple[str, ...], at: _RunsIn) -> Iterator[Hit]:
@@ -148,17 +148,17 @@ def _split(words: tuple[str, ...]) -> tuple[set[str], list[str]]:
 # One rule for each family of programs.
 
 
-def _rm(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
-    del simple
-    options, paths = _split(words)
-    if program(words[0]) == "rimraf" or options & {"-r", "-R", "--recursive"}:
+def _rm(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
+    options, paths = _split(simple.words)
+    if program(simple.words[0]) == "rimraf" or options & {"-r", "-R", "--recursive"}:
         names = " ".join(paths) or "its arguments"
         yield "rm-recursive", _worst(paths, at), f"deletes {names[:100]} with all below"
     elif any(path in ("*", "./*", "/*", "~/*") for path in paths):
         yield "rm-all", "high", "deletes every file of a directory"
 
 
-def _find(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
+def _find(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
+    words = simple.words
     starts: list[str] = []
     for word in words[1:]:
         if word.startswith(("-", "(", "!")):
@@ -177,12 +177,10 @@ def _find(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
                 yield "find-delete", grade, "deletes all that it finds"
             elif inner:
                 yield from _each(inner, at)
-    del simple
 
 
-def _xargs(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
-    del simple
-    rest = words[1:]
+def _xargs(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
+    rest = simple.words[1:]
     while rest and rest[0].startswith("-"):
         takes = rest[0] in ("-n", "-I", "-P", "-L", "-s", "-d", "-a", "-E")
         rest = rest[2 if takes else 1 :]
@@ -194,9 +192,9 @@ def _xargs(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]
         yield from _each(rest, at)
 
 
-def _git(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
-    del simple, at
-    rest = words[1:]
+def _git(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
+    del at
+    rest = simple.words[1:]
     while rest and rest[0].startswith("-"):
         rest = rest[2 if rest[0] in ("-C", "-c", "--git-dir", "--work-tree") else 1 :]
     if not rest:
@@ -241,16 +239,16 @@ def _git(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
             pass
 
 
-def _modes(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
-    del simple
-    options, paths = _split(words)
+def _modes(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
+    options, paths = _split(simple.words)
     if options & {"-R", "--recursive"}:
-        what = "owners" if program(words[0]) != "chmod" else "modes"
+        what = "owners" if program(simple.words[0]) != "chmod" else "modes"
         yield "mode-recursive", _worst(paths[1:], at), f"changes {what} of all below"
 
 
-def _disk(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
-    del simple, at
+def _disk(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
+    del at
+    words = simple.words
     harmless = words[1:] in (("--version",), ("--help",), ("-l",))
     if program(words[0]) == "dd":
         harmless = not any(word.startswith("of=/dev/") for word in words)
@@ -258,9 +256,9 @@ def _disk(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
         yield "disk", "high", "writes over a disk or a file for good"
 
 
-def _interpreter(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
+def _interpreter(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
     """Code given as an argument or on stdin: what the code deletes, and what it runs in a shell."""
-    flags = {"-c", "-e", "-E", "-r", "--eval", "-p"}
+    words, flags = simple.words, {"-c", "-e", "-E", "-r", "--eval", "-p"}
     code = next((words[n + 1] for n, word in enumerate(words[:-1]) if word in flags), simple.stdin)
     if _DELETES.search(code):
         yield "code-delete", "high", "deletes directories from within a program"
@@ -280,10 +278,10 @@ def _verbs(rule: str, what: str, *phrases: str) -> CommandRule:
     """A rule for programs with subcommands: broken by a phrase whose words come in this order."""
     wanted = [phrase.split() for phrase in phrases]
 
-    def rule_of_phrases(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
-        del simple, at
+    def rule_of_phrases(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
+        del at
         for phrase in wanted:
-            rest = iter(words[1:])
+            rest = iter(simple.words[1:])
             if all(any(_fits(word, part) for word in rest) for part in phrase):
                 yield rule, "high", what
                 return
@@ -295,15 +293,14 @@ def _fits(word: str, part: str) -> bool:
     return word.startswith(part[:-1]) if part.endswith("*") else word == part
 
 
-def _kill(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
-    del simple, at
-    if words[-1] == "-1" and len(words) > 2:
+def _kill(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
+    del at
+    if simple.words[-1] == "-1" and len(simple.words) > 2:
         yield "kill-all", "high", "kills every process of this user"
 
 
-def _sync(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
-    del simple
-    options, paths = _split(words)
+def _sync(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
+    options, paths = _split(simple.words)
     if any(option.startswith("--del") for option in options) and not options & {"-n", "--dry-run"}:
         target = paths[-1] if paths else ""
         yield (
@@ -313,9 +310,9 @@ def _sync(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
         )
 
 
-def _database(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
+def _database(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
     del at
-    if _EMPTIES.search(" ".join((*words[1:], simple.stdin))):
+    if _EMPTIES.search(" ".join((*simple.words[1:], simple.stdin))):
         yield "database", "high", "drops or empties tables"
 
 
