@@ -71,15 +71,12 @@ def run_env(
     variables of the account's login, and `passes` names those that the operator lets through. May
     raise FleetError.
     """
-    extra = {**login, "PATH": f"{home.path / AGENT_BIN}:{parent.get('PATH', _PATH)}"}
-    # A CLI that finds two logins takes either: it gets only the one that fleet chose.
-    left_out = coder.credentials if login else ()
-    given = {name: value for name, value in parent.items() if name not in left_out}
     try:
-        return agent_env(given, coder, task, home.task(task.id), extra, passes)
+        env = agent_env(parent, coder, task, home.task(task.id), login, passes)
     except Exception as error:
         # A coder may be foreign code.
         raise FleetError(f"coder {coder.name}: {type(error).__name__}: {error}") from error
+    return {**env, "PATH": f"{home.path / AGENT_BIN}:{parent.get('PATH', _PATH)}"}
 
 
 def agent_env(
@@ -87,22 +84,22 @@ def agent_env(
     coder: Coder,
     task: Task,
     task_dir: Path,
-    extra: Mapping[str, str] | None = None,
+    login: Mapping[str, str] | None = None,
     passes: Sequence[str] = (),
 ) -> dict[str, str]:
     """The whole environment of an agent.
 
-    `passes` names what the operator lets through beside (`pass_env`). `extra` is what an account or
-    the configuration sets. Where `extra` logs the coder in, the parent's own login stays out: which
-    of two logins a CLI takes is not ours to choose.
+    `passes` names what the operator lets through beside (`pass_env`). `login` is what an account
+    sets. Then the parent's own login stays out: a CLI that finds two takes either.
     """
-    given = dict(extra or {})
-    env = plain_env(parent)
+    left_out = coder.credentials if login else ()
+    given = {name: value for name, value in parent.items() if name not in left_out}
+    env = plain_env(given)
     env.pop("FLEET_HOME", None)
-    logins = () if set(given) & set(coder.credentials) else coder.credentials
-    env |= {name: parent[name] for name in (*passes, *logins, *coder.passes) if name in parent}
+    named = (*passes, *coder.credentials, *coder.passes)
+    env |= {name: given[name] for name in named if name in given}
     env |= coder.env(task, task_dir)
-    env |= given
+    env |= login or {}
     env |= Coder.env(coder, task, task_dir)
     return env
 

@@ -21,7 +21,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from fleet.coders.base import Coder
-from fleet.coders.trusted_files import read_trusted, stamp
+from fleet.coders.trusted_files import is_coder_file, read_trusted, stamp
 from fleet.errors import BadInput
 
 GROUP = "fleet.coders"
@@ -51,8 +51,8 @@ def find(home: Path | None) -> dict[str, Source]:
 @lru_cache(maxsize=8)
 def _files(directory: str, names: tuple[str, ...]) -> Mapping[str, Source]:
     """The coders in a directory with these files."""
-    paths = [Path(directory, name) for name in names if name.endswith((".toml", ".py"))]
-    return {path.stem: _filed(path) for path in paths if not path.stem.startswith((".", "_"))}
+    paths = (Path(directory, name) for name in names if is_coder_file(name))
+    return {path.stem: _filed(path) for path in paths}
 
 
 @cache

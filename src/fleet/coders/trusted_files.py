@@ -84,8 +84,12 @@ def files(home: Path) -> list[Path]:
         paths = sorted((home / FOLDER).iterdir())
     except OSError:
         return []
-    kinds = (".toml", ".py")
-    return [each for each in paths if each.suffix in kinds and not each.stem.startswith((".", "_"))]
+    return [each for each in paths if is_coder_file(each.name)]
+
+
+def is_coder_file(name: str) -> bool:
+    """Whether a file of this name in the home's `coders` declares a coder."""
+    return name.endswith((".toml", ".py")) and not name.startswith((".", "_"))
 
 
 def _file(home: Path, name: str) -> Path:

@@ -125,14 +125,14 @@ def _mild(finding: CheckResult) -> CheckResult:
 def environment(
     installation: Installation,
     name: str,
-    extra: Mapping[str, str] | None = None,
+    login: Mapping[str, str] | None = None,
     options: Options | None = None,
 ) -> dict[str, str]:
-    """The environment of an agent of this coder; `extra` are the variables of an account."""
+    """The environment of an agent of this coder; `login` are the variables of an account."""
     driver = registry.make(name, options=options, home=installation.home.path)
     now = datetime.now(UTC)
     task = Task(id="fleet-0", title="", created_at=now, updated_at=now, cwd="/")
-    return agent_env(installation.env, driver, task, installation.home.tasks / task.id, extra)
+    return agent_env(installation.env, driver, task, installation.home.tasks / task.id, login)
 
 
 def _agy(program: str, env: Mapping[str, str]) -> Iterator[CheckResult]:

@@ -29,8 +29,8 @@ PARENT = {
 }
 
 
-def env(coder="claude", parent=PARENT, extra=None):
-    return agent_env(parent, make(coder), a_task(), TASK_DIR, extra)
+def env(coder="claude", parent=PARENT, login=None):
+    return agent_env(parent, make(coder), a_task(), TASK_DIR, login)
 
 
 @pytest.mark.parametrize(
@@ -55,15 +55,9 @@ def test_no_two_coders_share_a_credential():
 def test_an_account_replaces_the_parents_login():
     """Of two logins a CLI may take the one that the user did not choose, and bill it."""
     account = {"CLAUDE_CONFIG_DIR": "/accounts/2"}
-    seen = env(extra=account)
+    seen = env(login=account)
     assert seen["CLAUDE_CONFIG_DIR"] == "/accounts/2"
     assert not set(seen) & {"ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"}
-
-
-def test_an_ordinary_extra_leaves_the_login_alone():
-    """A setting is no account."""
-    seen = env(extra={"MAVEN_OPTS": "-Xmx1g"})
-    assert (seen["MAVEN_OPTS"], seen["ANTHROPIC_API_KEY"]) == ("-Xmx1g", "a")
 
 
 def test_what_every_program_needs_passes():
@@ -83,7 +77,7 @@ def test_nothing_waits_for_an_answer():
 
 def test_the_task_is_always_this_one():
     """A supervisor that was itself started by an agent does not hand its own task on."""
-    seen = env(parent={**PARENT, "FLEET_TASK_ID": "fleet-old"}, extra={"FLEET_TASK_DIR": "/x"})
+    seen = env(parent={**PARENT, "FLEET_TASK_ID": "fleet-old"}, login={"FLEET_TASK_DIR": "/x"})
     assert seen["FLEET_TASK_ID"] == "fleet-abc"
     assert seen["FLEET_TASK_DIR"] == str(TASK_DIR)
 

@@ -56,8 +56,6 @@ class OpenCall(Struct, frozen=True, kw_only=True):
     timeout: float | None = None
     #: A digest of name and input: equal for equal calls.
     mark: bytes = b""
-    #: The index in `commands`; None for a call that runs no command, or one beyond the bound.
-    command: int | None = None
     #: The edits before this call, if it is one; a call that fails edits nothing.
     edits_before: "Edits | None" = None
 
@@ -105,7 +103,8 @@ class ToolCalls(Struct, kw_only=True):
     #: Errors since the last result that was no error.
     errors_in_a_row: int = 0
     _last_error: bytes = b""
-    #: The index in `commands`, by the id of the call.
+    #: The index in `commands`, by the id of the call; none for a call that runs no command, or one
+    #: beyond the bound.
     _places: dict[str, int] = field(default_factory=dict[str, int])
 
     @property
@@ -128,12 +127,11 @@ class ToolCalls(Struct, kw_only=True):
     @property
     def at_work(self) -> tuple[str, ...]:
         """The open calls, for people: the tool, and the command if there is one."""
-        return tuple(self._shown(call) for call in self.open.values())
+        return tuple(self._shown(call_id, call) for call_id, call in self.open.items())
 
-    def _shown(self, call: OpenCall) -> str:
-        if call.command is None:
-            return call.name
-        return f"{call.name}: {self.commands[call.command].text}"
+    def _shown(self, call_id: str, call: OpenCall) -> str:
+        place = self._places.get(call_id)
+        return call.name if place is None else f"{call.name}: {self.commands[place].text}"
 
     def add(self, event: Event) -> None:
         """Take in the calls and results of one event."""
@@ -149,7 +147,7 @@ class ToolCalls(Struct, kw_only=True):
         known = call.name in self.tools or len(self.tools) < _MOST_TOOLS
         self.tools[call.name if known else "(others)"] += 1
         self.subagents += call.name in _DISPATCHERS
-        command = self._command(call)
+        self._note_command(call)
         before = self.edits if call.name in _EDITORS else None
         if before is not None:
             self.edits = before.with_call(call, len(self.commands) + self.more_commands)
@@ -158,33 +156,33 @@ class ToolCalls(Struct, kw_only=True):
             since=at,
             timeout=_timeout(call.input),
             mark=_mark(call),
-            command=command,
             edits_before=before,
         )
 
-    def _command(self, call: ToolCall) -> int | None:
+    def _note_command(self, call: ToolCall) -> None:
+        self._places.pop(call.id, None)  # a CLI may use an id again
         text = command_of(call)
         if text is None:
-            return None
+            return
         if len(self.commands) >= _MOST_COMMANDS:
             self.more_commands += 1
-            return None
+            return
+        self._places[call.id] = len(self.commands)
         self.commands.append(Command(text=text[:_COMMAND_CAP], unended=True))
-        self._places[call.id] = len(self.commands) - 1
-        return self._places[call.id]
 
     def _end(self, result: ToolResult) -> None:
         call = self.open.pop(result.id, None)
         self.results += 1
-        if call is not None and call.command is not None:
-            self.commands[call.command] = structs.replace(
-                self.commands[call.command],
+        place = self._places.get(result.id) if call is not None else None
+        if place is not None:
+            self.commands[place] = structs.replace(
+                self.commands[place],
                 failed=result.is_error,
                 unended=False,
                 tail=result.text[-_TAIL:],
             )
         if call is not None and result.denied:
-            self._deny(result.id, self._shown(call))
+            self._deny(result.id, self._shown(result.id, call))
         if not result.is_error:
             self.repeated_errors = self.errors_in_a_row = 0
             self._last_error = b""
