@@ -23,6 +23,9 @@ from fleet.schemas import Settings, Task
 from fleet.schemas.account import Account, Step, read_chain
 from fleet.schemas.hosts.code_origin import CodeOrigin
 
+#: The parts of a place that a task may ask for itself.
+_OWN = ("cwd", "coder", "model", "fallback")
+
 Stages = tuple[tuple[Seat, ...], ...]
 
 
@@ -37,10 +40,8 @@ class Place(Struct, frozen=True, kw_only=True):
     account: str = ""
     #: Where the task goes when those accounts have no room.
     fallback: tuple[Step, ...] = ()
-    own_cwd: bool = False
-    own_coder: bool = False
-    own_model: bool = False
-    own_fallback: bool = False
+    #: Which of cwd, coder, model and fallback the task asked for, in this order.
+    own: tuple[str, ...] = ()
     #: Where coder, model and chain come from, if neither from the task nor from runtime.toml's key.
     origins: Mapping[str, str] = {}
     ruled: EffectivePolicy
@@ -50,8 +51,7 @@ class Place(Struct, frozen=True, kw_only=True):
     @property
     def overrides(self) -> tuple[str, ...]:
         """Which of cwd, coder and model the task asked for."""
-        own = {"cwd": self.own_cwd, "coder": self.own_coder, "model": self.own_model}
-        return tuple(name for name, asked_for in own.items() if asked_for)
+        return tuple(name for name in self.own if name != "fallback")
 
 
 def place_of(home: Home, config: Config, task: Task, *, coder: str | None = None) -> Place:
@@ -79,10 +79,7 @@ def place_of(home: Home, config: Config, task: Task, *, coder: str | None = None
         model=model,
         account=own.account or "",
         fallback=_chain(config, own, cwd),
-        own_cwd=own.cwd is not None,
-        own_coder=own.coder is not None,
-        own_model=own.model is not None,
-        own_fallback=own.fallback is not None,
+        own=tuple(name for name in _OWN if getattr(own, name) is not None),
         origins=origins,
         ruled=policy_of(config, own, cwd),
         origin=own.repository,

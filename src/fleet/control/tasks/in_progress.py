@@ -252,8 +252,8 @@ def _shown(task: Task, place: Place, seen: RunOnDisk) -> InProgress:
         started_at=started.at if started else None,
         progress=structs.replace(
             known,
-            coder=place.coder if place.own_coder else known.coder,
-            model=place.model if place.own_model else known.model,
+            coder=place.coder if "coder" in place.own else known.coder,
+            model=place.model if "model" in place.own else known.model,
             rung=known.rung if doing == "running" else "",
             last_event_at=_last_sign(run, known, started) if run else None,
         ),

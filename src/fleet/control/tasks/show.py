@@ -130,13 +130,14 @@ def settings_shown(details: TaskDetails) -> Iterator[SettingOf]:
         source = "task" if own else origins.get(part or name, "default")
         return SettingOf(name=name, value=value, source=source)
 
-    yield setting("cwd", place.cwd, own=place.own_cwd)
-    yield setting("coder", place.coder, own=place.own_coder)
-    yield setting("model", place.model or "as its CLI chooses", own=place.own_model)
+    yield setting("cwd", place.cwd, own="cwd" in place.own)
+    yield setting("coder", place.coder, own="coder" in place.own)
+    yield setting("model", place.model or "as its CLI chooses", own="model" in place.own)
     if place.account:
         yield setting("account", place.account, own=True)
     if place.fallback:
-        yield setting("fallback", ", ".join(map(str, place.fallback)), own=place.own_fallback)
+        chain = ", ".join(map(str, place.fallback))
+        yield setting("fallback", chain, own="fallback" in place.own)
     policy, own = place.ruled.policy, place.ruled.own
     for name in ("expect", "isolation", "context"):
         yield setting(name, str(getattr(policy, name)), own=name in own)
