@@ -1,5 +1,6 @@
 """A person confirms where fleet pushes to."""
 
+import json
 import os
 
 import pytest
@@ -10,7 +11,7 @@ from fleet.cli.run.trust import command as trust_command
 from fleet.cli.setup.config import set_ as config_set
 from fleet.control.landing.trust_remote import trust_upstream
 from fleet.errors import BadInput, Refused
-from fleet.git.remote.trusted_remotes import is_trusted, trusted
+from fleet.git.remote.trusted_remotes import FILE, is_trusted
 from fleet.git.remote.upstream import Upstream
 from fleet.processes.process_identity import MARK
 from tests.repos import Repo
@@ -35,7 +36,7 @@ def test_the_address_that_a_person_saw_is_trusted_until_the_project_leads_elsewh
     common = os.path.realpath(project.root / ".git")
     tracking = "refs/remotes/origin/main"
     assert found == Upstream(remote="origin", url=URL, branch="main", tracking=tracking)
-    assert is_trusted(fleet.home.path, common, found)
+    assert is_trusted(fleet.home.path, common, found.url)
 
 
 def test_an_agent_cannot_say_where_fleet_pushes_to(fleet, project):
@@ -62,7 +63,7 @@ def test_setting_land_to_for_a_project_confirms_its_remote(fleet, project):
     args = ["--project", str(project.root), "land_to=push"]
     done = CliRunner().invoke(config_set, args)
     assert f"fleet pushes to {URL}, branch main" in done.output
-    assert len(trusted(fleet.home.path)) == 1
+    assert len(json.loads((fleet.home.path / FILE).read_text())) == 1
 
 
 def test_a_project_without_a_remote_says_what_to_do(fleet, project):
