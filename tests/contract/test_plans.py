@@ -44,7 +44,7 @@ def test_sqlite_claims_by_the_waiting_index(tmp_path):
         for analysed in (False, True):
             if analysed:
                 with_history(queue)
-            plan = queue.db.rows(f"EXPLAIN QUERY PLAN {queue.sql['claim']}", VALUES)
+            plan = queue.db.rows(f"EXPLAIN QUERY PLAN {queue.text('claim')}", VALUES)
             lines = [row[3] for row in plan]
             scans = [line for line in lines if line.startswith("SCAN tasks")]
             assert scans == ["SCAN tasks USING INDEX tasks_waiting"]
@@ -77,7 +77,7 @@ def test_postgres_claims_by_the_waiting_index(new_postgres_dsn, count):
     """PostgreSQL walks `tasks_waiting` in order, past twenty thousand closed tasks, unsorted."""
     with closing(open_postgres(new_postgres_dsn)) as queue:
         with_history(queue)
-        plan = queue.db.rows(f"EXPLAIN {queue.sql['claim']}", VALUES | {"count": count})
+        plan = queue.db.rows(f"EXPLAIN {queue.text('claim')}", VALUES | {"count": count})
     lines = [row[0].strip() for row in plan]
     assert [line for line in lines if "Index Scan using tasks_waiting on tasks" in line]
     assert not [line for line in lines if "Sort" in line or "Seq Scan on tasks" in line]
@@ -89,7 +89,7 @@ def test_postgres_follows_dependencies_by_their_index(new_postgres_dsn):
     """What a task waits for is looked up by its own dependencies, however many others there are."""
     with closing(open_postgres(new_postgres_dsn)) as queue:
         with_history(queue)
-        unmet = f"SELECT {queue.sql['unmet_dependency']} FROM tasks WHERE tasks.id = :id"
+        unmet = f"SELECT {queue.text('unmet_dependency')} FROM tasks WHERE tasks.id = :id"
         plan = queue.db.rows(f"EXPLAIN {unmet}", {"now": 10**15, "id": "old-10"})
     lines = [row[0].strip() for row in plan]
     assert [line for line in lines if "dependencies_pkey on dependencies d" in line]

@@ -78,7 +78,7 @@ class _SqlWriter:
     def whole(self) -> Generator[None]:
         """One transaction."""
         with self._queue.db.writing():
-            self._queue.db.rows(self._queue.sql["lock_graph"])
+            self._queue.rows("lock_graph")
             yield
 
     def add(self, draft: Draft, after: Sequence[str]) -> str:

@@ -42,12 +42,11 @@ def depend(queue: "SqlQueue", edge: Dependency) -> bool:
     for end in (edge.task_id, edge.depends_on_id):
         if not queue.exists(end):
             raise NotFound(f'no issue found matching "{end}"')
-    sql = queue.more("dependencies.sql")
-    queue.db.rows(sql["lock_graph"])
+    queue.rows("lock_graph")
     _refuse_nonsense(edge)
     _refuse_own_family(queue, edge)
     ends = {"id": edge.task_id, "depends_on": edge.depends_on_id}
-    if found := queue.db.rows(sql["edge_type"], ends):
+    if found := queue.rows("tracker.edge_type", ends):
         if found[0][0] == edge.type:
             return False
         raise Refused(
@@ -57,7 +56,7 @@ def depend(queue: "SqlQueue", edge: Dependency) -> bool:
         )
     if edge.type in (*BLOCKING, "parent-child"):
         around = {"from": edge.depends_on_id, "to": edge.task_id}
-        if queue.db.rows(sql["reaches"], around):
+        if queue.rows("tracker.reaches", around):
             raise Refused("adding dependency would create a cycle")
     return insert(queue, edge)
 
@@ -73,7 +72,7 @@ def insert(queue: "SqlQueue", edge: Dependency) -> bool:
         "metadata": edge.metadata,
         "thread_id": edge.thread_id,
     }
-    return bool(queue.db.rows(queue.more("dependencies.sql")["insert_dependency"], values))
+    return bool(queue.rows("tracker.insert_dependency", values))
 
 
 def _refuse_nonsense(edge: Dependency) -> None:
@@ -110,19 +109,19 @@ def _refuse_own_family(queue: "SqlQueue", edge: Dependency) -> None:
 
 def _descends(queue: "SqlQueue", task_id: str, ancestor: str) -> bool:
     ends = {"id": task_id, "ancestor": ancestor}
-    return bool(queue.db.rows(queue.more("dependencies.sql")["descends"], ends))
+    return bool(queue.rows("tracker.descends", ends))
 
 
 def undepend(queue: "SqlQueue", task_id: str, target: str) -> bool:
     """Remove an edge. False: there was none."""
     ends = {"id": task_id, "depends_on": target}
-    return bool(queue.db.rows(queue.more("dependencies.sql")["delete_dependency"], ends))
+    return bool(queue.rows("tracker.delete_dependency", ends))
 
 
 def neighbours(queue: "SqlQueue", task_id: str, direction: Direction) -> list[tuple[Task, str]]:
     """The tasks at the other end of a task's edges, each with the edge's type."""
     name = "targets" if direction == "down" else "dependents"
-    rows = queue.db.rows(queue.more("dependencies.sql")[name], {"id": task_id})
+    rows = queue.rows(f"tracker.{name}", {"id": task_id})
     return [(task_of(row), row[-1]) for row in rows]
 
 
@@ -151,7 +150,7 @@ def cycles(queue: "SqlQueue") -> list[list[str]]:
     from graphlib import CycleError, TopologicalSorter
 
     after: dict[str, set[str]] = {}
-    for task_id, target in queue.db.rows(queue.more("dependencies.sql")["waiting_edges"]):
+    for task_id, target in queue.rows("tracker.waiting_edges"):
         after.setdefault(task_id, set()).add(target)
     found: list[list[str]] = []
     while True:
@@ -168,5 +167,5 @@ def cycles(queue: "SqlQueue") -> list[list[str]]:
 
 def epics(queue: "SqlQueue") -> Sequence[Epic]:
     """Open epics with children, in queue order."""
-    rows = queue.db.rows(queue.more("dependencies.sql")["epics"])
+    rows = queue.rows("tracker.epics")
     return [Epic(task=task_of(row), children=int(row[-2]), closed=int(row[-1])) for row in rows]

@@ -59,7 +59,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
 def take(queue: SqlQueue, task_id: str) -> Task:
     """One task, held against other writers until the caller's transaction ends."""
-    rows = queue.db.rows(queue.more("edit_task.sql")["take"], {"id": task_id})
+    rows = queue.rows("tracker.take", {"id": task_id})
     if not rows:
         raise NotFound(f'no issue found matching "{task_id}"')
     return task_of(rows[0])
@@ -67,7 +67,7 @@ def take(queue: SqlQueue, task_id: str) -> Task:
 
 def save(queue: SqlQueue, task: Task) -> None:
     """Write a task's own row; inside the caller's transaction, which took the row."""
-    queue.db.rows(queue.more("edit_task.sql")["save"], to_columns(task))
+    queue.rows("tracker.save", to_columns(task))
 
 
 def in_status(task: Task, status: Status, now: datetime) -> Task:
@@ -106,7 +106,7 @@ def edit(queue: SqlQueue, task_id: str, change: Change, *, actor: str) -> Task:
             save(queue, structs.replace(task, updated_at=now))
         _relabel(queue, before, change)
         if change.any_host or (change.merge_metadata and "fleet" in change.merge_metadata):
-            queue.db.rows(queue.sql["delete_declines"], {"id": before.id})
+            queue.rows("delete_declines", {"id": before.id})
         if change.comment:
             comments.comment(queue, before.id, author=actor, text=change.comment, at=now)
         if change.parent is not None:
@@ -174,9 +174,9 @@ def claim_next(queue: SqlQueue, want: "Search", *, actor: str) -> Task | None:
 
 def wake(queue: SqlQueue) -> None:
     """Open tasks whose deferral has ended. Looks first: reading must not lock."""
-    sql, now = queue.more("edit_task.sql"), {"now": to_micros(queue.db.now())}
-    if queue.db.rows(sql["sleepers"], now):
-        queue.db.rows(sql["wake"], now)
+    now = {"now": to_micros(queue.db.now())}
+    if queue.rows("tracker.sleepers", now):
+        queue.rows("tracker.wake", now)
 
 
 def check_closable(queue: SqlQueue, task: Task) -> None:
@@ -270,12 +270,12 @@ def _relabel(queue: SqlQueue, task: Task, change: Change) -> None:
     want = set(have if change.set_labels is None else change.set_labels)
     want = (want | set(change.add_labels)) - set(change.remove_labels)
     for label in sorted(have - want):
-        queue.db.rows(queue.more("edit_task.sql")["delete_label"], {"id": task.id, "label": label})
+        queue.rows("tracker.delete_label", {"id": task.id, "label": label})
     for label in sorted(want - have):
-        queue.db.rows(queue.sql["insert_label"], {"id": task.id, "label": label})
+        queue.rows("insert_label", {"id": task.id, "label": label})
 
 
 def _set_parent(queue: SqlQueue, task_id: str, parent: str, actor: str) -> None:
-    queue.db.rows(queue.more("edit_task.sql")["delete_parents"], {"id": task_id})
+    queue.rows("tracker.delete_parents", {"id": task_id})
     if parent:
         queue.depend(task_id, parent, "parent-child", by=actor)

@@ -9,8 +9,9 @@ from fleet.errors import BadInput, FleetError, NotFound, QueueError, Refused, Wr
 from fleet.queue.protocol import Draft, Filter, LeaseLost, lost_lease, new_request
 from fleet.queue.schedules import ScheduleTable
 from fleet.queue.sql import dependencies, named_sql
-from fleet.queue.sql.database import Database
+from fleet.queue.sql.database import Database, SqlRow
 from fleet.queue.sql.row_mapping import (
+    TASK_SQL,
     is_settled_so,
     request_of,
     request_values,
@@ -36,6 +37,8 @@ from fleet.schemas import (
 from fleet.schemas.hosts.host import LEFT_TO_OTHERS, SILENT
 
 TITLE_LIMIT = 500
+#: The file of the Queue verbs.
+_OWN = "queue"
 #: What a draft and its task have in common.
 _SHARED = (set(Draft.__struct_fields__) & set(Task.__struct_fields__)) - {"id", "labels"}
 
@@ -50,20 +53,26 @@ class SqlQueue:
         #: Leases whose settlement may have been stored, as task and fence.
         self._unsure: set[tuple[str, int]] = set()
 
-    @cached_property
-    def sql(self) -> Mapping[str, str]:
-        return named_sql.load("queue.sql", **self.db.dialect)
-
-    def more(self, file: str) -> Mapping[str, str]:
-        """The statements of another file, which may include those of queue.sql."""
+    def statements(self, file: str) -> Mapping[str, str]:
+        """The statements of a file by name; any file may include those of queue.sql."""
         if file not in self._files:
-            self._files[file] = named_sql.load(file, **self.sql)
+            own = {**TASK_SQL, **self.db.dialect} if file == _OWN else self.statements(_OWN)
+            self._files[file] = named_sql.load(f"{file}.sql", own)
         return self._files[file]
+
+    def text(self, name: str) -> str:
+        """A statement: `claim` is of queue.sql, `hosts.beat` of hosts.sql."""
+        file, _, bare = name.rpartition(".")
+        return self.statements(file or _OWN)[bare]
+
+    def rows(self, name: str, values: Mapping[str, Any] | None = None) -> list[SqlRow]:
+        """Run a statement by its name, and fetch the returned rows."""
+        return self.db.rows(self.text(name), values)
 
     @cached_property
     def prefix(self) -> str:
         """What every new id starts with."""
-        return str(self.db.rows(self.sql["meta"], {"key": "prefix"})[0][0])
+        return str(self.rows("meta", {"key": "prefix"})[0][0])
 
     def add(self, draft: Draft) -> Task:
         check(draft)
@@ -84,9 +93,9 @@ class SqlQueue:
 
     def insert(self, task: Task) -> None:
         """Write a whole task unchanged; inside the caller's transaction."""
-        self.db.rows(self.sql["insert_task"], to_columns(task))
+        self.rows("insert_task", to_columns(task))
         for label in task.labels:
-            self.db.rows(self.sql["insert_label"], {"id": task.id, "label": label})
+            self.rows("insert_label", {"id": task.id, "label": label})
 
     def depend(
         self, task_id: str, target: str, kind: str = "blocks", *, by: str = "", metadata: str = "{}"
@@ -119,7 +128,7 @@ class SqlQueue:
             "left_since": to_micros(now - LEFT_TO_OTHERS),
             "heard_since": to_micros(now - SILENT),
         }
-        rows = self.db.rows(self.sql["claim"], values)
+        rows = self.rows("claim", values)
         tasks = sorted((task_of(row) for row in rows), key=_queue_order)
         return [Lease(task=task, owner=owner, fence=task.fence, until=until) for task in tasks]
 
@@ -133,7 +142,7 @@ class SqlQueue:
             "now": to_micros(now),
             "until": to_micros(until),
         }
-        if not self.db.rows(self.sql["renew"], values):
+        if not self.rows("renew", values):
             return self._lost(lease)
         return Lease(task=lease.task, owner=lease.owner, fence=lease.fence, until=until)
 
@@ -164,31 +173,31 @@ class SqlQueue:
     def _store(self, values: Mapping[str, object], declined: str) -> bool:
         """End a lease; of a task that this host cannot run, so that it does not see it again."""
         if not declined:
-            return bool(self.db.rows(self.sql["settle"], values))
+            return bool(self.rows("settle", values))
         with self.db.writing():
-            if not self.db.rows(self.sql["settle"], values):
+            if not self.rows("settle", values):
                 return False
-            self.db.rows(self.sql["insert_decline"], {**values, "why": declined})
+            self.rows("insert_decline", {**values, "why": declined})
         return True
 
     def _was_settled(self, lease: Lease, values: Mapping[str, object]) -> bool:
         """An earlier try of this very settlement was stored, and its answer lost."""
         if (lease.task.id, lease.fence) not in self._unsure:
             return False
-        rows = self.db.rows(self.sql["get"], {"id": lease.task.id})
+        rows = self.rows("get", {"id": lease.task.id})
         return bool(rows) and is_settled_so(task_of(rows[0]), values)
 
     def request(self, task_id: str, wish: Wish, *, text: str = "", asked_by: str = "") -> Request:
         known = self.get(task_id).id
         request = new_request(known, wish, text=text, asked_by=asked_by, at=self.db.now())
-        self.db.rows(self.sql["insert_request"], request_values(request))
+        self.rows("insert_request", request_values(request))
         return request
 
     def requests(self) -> list[Request]:
-        return [request_of(row) for row in self.db.rows(self.sql["requests"])]
+        return [request_of(row) for row in self.rows("requests")]
 
     def answered(self, request: Request) -> None:
-        self.db.rows(self.sql["delete_request"], {"id": request.id})
+        self.rows("delete_request", {"id": request.id})
 
     def reopen_task(
         self, task: Task, *, by: str, note: str = "", blocked: bool = False, anew: bool = False
@@ -223,10 +232,10 @@ class SqlQueue:
         edit(self, task_id, Change(merge_metadata=metadata), actor="")
 
     def counts(self) -> dict[str, int]:
-        return {str(status): int(n) for status, n in self.db.rows(self.sql["by_status"])}
+        return {str(status): int(n) for status, n in self.rows("by_status")}
 
     def get(self, task_id: str) -> Task:
-        rows = self.db.rows(self.sql["get"], {"id": task_id})
+        rows = self.rows("get", {"id": task_id})
         if not rows:
             raise NotFound(
                 f'no issue found matching "{task_id}"', hint="List what there is: fleet bd list"
@@ -265,29 +274,29 @@ class SqlQueue:
             where.append(f"tasks.{column} IN ({', '.join(':' + name for name in names)})")
 
         if want.ready:
-            where.append(self.sql["ready"])
+            where.append(self.text("ready"))
             values["now"] = to_micros(self.db.now())
         if want.statuses:
             one_of("status", want.statuses)
         since = want.closed_since
         if since is not None:
-            where.append(self.sql["closed_since"])
+            where.append(self.text("closed_since"))
             values["closed_since"] = to_micros(since)
         whole = want.include_closed or want.ids or want.spec is not None or since is not None
         if "closed" not in want.statuses and not whole:
-            where.append(self.sql["not_closed"])
+            where.append(self.text("not_closed"))
         if want.ids:
             one_of("id", want.ids)
         if want.spec is not None:
-            where.append(self.sql["of_spec"])
+            where.append(self.text("of_spec"))
             values |= {"spec": want.spec, "spec_part": f"{want.spec}#"}
         if want.leased_by is not None:
-            where.append(self.sql["leased_by"])
+            where.append(self.text("leased_by"))
             values["leased_by"] = want.leased_by
-        parts = [self.sql["select_tasks"]]
+        parts = [self.text("select_tasks")]
         if where:
             parts.append(f"WHERE {' AND '.join(where)}")
-        parts.append(self.sql["queue_order"])
+        parts.append(self.text("queue_order"))
         if want.limit is not None:
             parts.append("LIMIT :limit + 0")
             values["limit"] = want.limit
@@ -300,7 +309,7 @@ class SqlQueue:
         self.db.close()
 
     def _lost(self, lease: Lease) -> LeaseLost:
-        rows = self.db.rows(self.sql["get"], {"id": lease.task.id})
+        rows = self.rows("get", {"id": lease.task.id})
         if not rows:
             return lost_lease(lease, None, None, 0)
         task = task_of(rows[0])
@@ -309,15 +318,15 @@ class SqlQueue:
 
     def _host_name(self, owner: str) -> str:
         """What people call the host that holds leases under this name; else the name itself."""
-        rows = self.db.rows(self.more("hosts.sql")["host_name"], {"id": owner})
+        rows = self.rows("hosts.host_name", {"id": owner})
         return f"host {rows[0][0]}" if rows else owner
 
     def exists(self, task_id: str) -> bool:
-        return bool(self.db.rows(self.sql["exists"], {"id": task_id}))
+        return bool(self.rows("exists", {"id": task_id}))
 
     def new_id(self, draft: Draft, now: datetime) -> str:
         """A free id for a draft; inside the transaction that uses the id."""
-        self.db.rows(self.sql["lock_graph"])  # two machines must not take one id
+        self.rows("lock_graph")  # two machines must not take one id
         if draft.id is not None:
             if self.exists(check_id(draft.id)):
                 raise Refused(f"issue {draft.id} already exists")
@@ -328,7 +337,7 @@ class SqlQueue:
 
     def _child_id(self, parent: str) -> str:
         """The parent's next number. A number that was given by hand is passed over."""
-        while numbered := self.db.rows(self.sql["next_child"], {"id": parent}):
+        while numbered := self.rows("next_child", {"id": parent}):
             child = f"{parent}.{numbered[0][0]}"
             if not self.exists(child):
                 return child
@@ -338,7 +347,7 @@ class SqlQueue:
         """A free hash id; the first collision at a length shows that ids must grow longer."""
         from fleet.queue import ids
 
-        known = self.db.rows(self.sql["meta"], {"key": "id_length"})
+        known = self.rows("meta", {"key": "id_length"})
         length = int(known[0][0]) if known else ids.SHORTEST
         nanos = (to_micros(now) or 0) * 1000
         seed = f"{draft.title}|{draft.description}|{draft.created_by}|{nanos}"
@@ -346,7 +355,7 @@ class SqlQueue:
             if not self.exists(candidate):
                 if number and length < ids.LONGEST:
                     longer = {"key": "id_length", "value": str(length + 1)}
-                    self.db.rows(self.sql["set_meta"], longer)
+                    self.rows("set_meta", longer)
                 return candidate
         raise QueueError("no free id could be found", hint="Give one with --id.")
 

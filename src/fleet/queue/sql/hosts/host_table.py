@@ -13,7 +13,6 @@ from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Decline, Host, HostState
 from fleet.schemas.hosts.host import SILENT
 
-FILE = "hosts.sql"
 #: Another machine with the same id is refused while the first was seen within this long, or within
 #: a lease: what it holds would be taken for the other's.
 ALIVE = timedelta(seconds=90)
@@ -42,8 +41,7 @@ def register(
             "now": to_micros(now),
             "long_ago": to_micros(now - max(ALIVE, lease)),
         }
-        sql = queue.more(FILE)
-        found = queue.db.rows(sql["register_host"], values)
+        found = queue.rows("hosts.register_host", values)
         if not found:
             other = next(each for each in hosts(queue) if each.id == host.id)
             seconds = int((now - other.seen_at).total_seconds())
@@ -53,7 +51,7 @@ def register(
                 hint="One home is a copy of the other. Give one of the two hosts a new id: stop its"
                 " supervisor, remove the file `owner` from its home, start it again.",
             )
-        queue.db.rows(sql["forget_declines"], {"id": host.id})
+        queue.rows("hosts.forget_declines", {"id": host.id})
     return found[0][0]
 
 
@@ -63,7 +61,7 @@ def beat(queue: SqlQueue, host: Host) -> HostState | None:
     later fleet has migrated the queue.
     """
     values = _values(host) | {"now": to_micros(queue.db.now())}
-    found = queue.db.rows(queue.more(FILE)["beat"], values)
+    found = queue.rows("hosts.beat", values)
     if not found:
         return None
     state, version = found[0]
@@ -80,12 +78,12 @@ def leave(queue: SqlQueue, host: Host, *, lease: timedelta = timedelta(0)) -> No
     """A host's supervisor has ended in order."""
     long_ago = to_micros(queue.db.now() - max(ALIVE, lease))
     values = {"id": host.id, "incarnation": host.incarnation, "long_ago": long_ago}
-    queue.db.rows(queue.more(FILE)["leave"], values)
+    queue.rows("hosts.leave", values)
 
 
 def hosts(queue: SqlQueue) -> list[Host]:
     """Every host that the queue knows, by name."""
-    return [_host(row) for row in queue.db.rows(queue.more(FILE)["hosts"])]
+    return [_host(row) for row in queue.rows("hosts.hosts")]
 
 
 def names_of_hosts(queue: SqlQueue) -> dict[str, str]:
@@ -116,15 +114,15 @@ def set_state(queue: SqlQueue, host: Host, state: HostState) -> None:
     """Note what people want of a host: to take part, or to finish the tasks in hand and take no
     more.
     """
-    queue.db.rows(queue.more(FILE)["set_host_state"], {"id": host.id, "state": state})
+    queue.rows("hosts.set_host_state", {"id": host.id, "state": state})
 
 
 def lose(queue: SqlQueue, host: Host) -> list[str]:
     """Give a host up: all leases of the host end now; returns the tasks that are free."""
     with queue.db.writing():
-        queue.db.rows(queue.more(FILE)["give_up_host"], {"id": host.id})
+        queue.rows("hosts.give_up_host", {"id": host.id})
         values = {"id": host.id, "now": to_micros(queue.db.now())}
-        freed = queue.db.rows(queue.more(FILE)["free_leases"], values)
+        freed = queue.rows("hosts.free_leases", values)
     return [str(row[0]) for row in freed]
 
 
@@ -133,7 +131,7 @@ def remove(queue: SqlQueue, host: Host) -> None:
     with queue.db.writing():
         now = queue.db.now()
         values = {"id": host.id, "now": to_micros(now)}
-        held = int(queue.db.rows(queue.more(FILE)["leases_of"], values)[0][0])
+        held = int(queue.rows("hosts.leases_of", values)[0][0])
         if host.state != "gone" and now - host.seen_at < SILENT:
             raise Refused(
                 f"host {host.name} is {host.state}",
@@ -144,29 +142,29 @@ def remove(queue: SqlQueue, host: Host) -> None:
                 f"host {host.name} holds {held} task{'s' if held > 1 else ''}",
                 hint=f"If it will not come back: fleet host lost {host.name}",
             )
-        queue.db.rows(queue.more(FILE)["delete_host"], {"id": host.id})
-        queue.db.rows(queue.more(FILE)["forget_declines"], {"id": host.id})
+        queue.rows("hosts.delete_host", {"id": host.id})
+        queue.rows("hosts.forget_declines", {"id": host.id})
         # A host that speaks again would else take the server for one that never heard of it.
         removed = {"key": f"{_REMOVED}{host.id}", "value": str(to_micros(now))}
-        queue.db.rows(queue.sql["set_meta"], removed)
+        queue.rows("set_meta", removed)
 
 
 def ask_again(queue: SqlQueue, host_id: str) -> None:
     """Let a host see the tasks again that it declined, since the host has what was missing."""
-    queue.db.rows(queue.more(FILE)["forget_declines"], {"id": host_id})
+    queue.rows("hosts.forget_declines", {"id": host_id})
 
 
 def work_of_hosts(queue: SqlQueue) -> list[HostWork]:
     """Every task under a lease, with the host that holds the lease."""
     return [
         HostWork(host=owner, task_id=task_id, title=title, lease_until=moment(until))
-        for owner, task_id, title, until in queue.db.rows(queue.more(FILE)["work_of_hosts"])
+        for owner, task_id, title, until in queue.rows("hosts.work_of_hosts")
     ]
 
 
 def declines_of(queue: SqlQueue, task_id: str) -> Sequence[Decline]:
     """The hosts that could not run a task, and why."""
-    rows = queue.db.rows(queue.more(FILE)["declines_of"], {"id": task_id})
+    rows = queue.rows("hosts.declines_of", {"id": task_id})
     return [Decline(task_id=task_id, host=host, why=why, at=moment(at)) for host, why, at in rows]
 
 
@@ -177,7 +175,7 @@ def decline(queue: SqlQueue, task_id: str, host_id: str, why: str) -> None:
     if any((each.host, each.why) == (host_id, why) for each in declines_of(queue, task_id)):
         return
     values = {"id": task_id, "owner": host_id, "why": why, "now": to_micros(queue.db.now())}
-    queue.db.rows(queue.sql["insert_decline"], values)
+    queue.rows("insert_decline", values)
 
 
 def _values(host: Host) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 
-from fleet.queue.sql.hosts.host_table import FILE
 from fleet.queue.sql.row_mapping import moment, to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
 
@@ -38,7 +37,7 @@ def connection_number(queue: SqlQueue) -> int:
 
 def server_now(queue: SqlQueue, host_id: str) -> ServerNow:
     """What the server says about the server and about a host."""
-    row = queue.db.rows(queue.more(FILE)["server_now"], {"id": host_id})[0]
+    row = queue.rows("hosts.server_now", {"id": host_id})[0]
     stamp, noted, claims_from, seen, removed = row
     return ServerNow(
         stamp=stamp or noted or "",
@@ -56,7 +55,7 @@ def was_set_back(queue: SqlQueue) -> bool:
 
 def note_server(queue: SqlQueue, stamp: str) -> None:
     """Have the queue know the server that the queue is on."""
-    queue.db.rows(queue.sql["set_meta"], {"key": "server", "value": stamp})
+    queue.rows("set_meta", {"key": "server", "value": stamp})
 
 
 def hold_off(queue: SqlQueue, stamp: str, lease: timedelta) -> datetime:
@@ -65,5 +64,5 @@ def hold_off(queue: SqlQueue, stamp: str, lease: timedelta) -> datetime:
         until = queue.db.now() + lease
         note_server(queue, stamp)
         claims_from = {"key": "claims_from", "value": str(to_micros(until))}
-        queue.db.rows(queue.sql["set_meta"], claims_from)
+        queue.rows("set_meta", claims_from)
     return until

@@ -14,7 +14,6 @@ from fleet.queue.sql.row_mapping import moment, to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Spend
 
-FILE = "hosts.sql"
 #: No window of a vendor is longer.
 _KEPT = timedelta(days=8)
 #: A row that was written earlier may be seen later: its transaction took its time.
@@ -56,8 +55,8 @@ def share_news(queue: SqlQueue, news: Iterable[HostNews]) -> None:
     with queue.db.writing():
         for each in {one.name: one for one in news}.values():
             values = {"kind": each.kind, "name": each.name, "value": each.value}
-            queue.db.rows(queue.more(FILE)["share_news"], values | {"now": to_micros(now)})
-        queue.db.rows(queue.more(FILE)["forget_news"], {"long_ago": to_micros(now - _KEPT)})
+            queue.rows("hosts.share_news", values | {"now": to_micros(now)})
+        queue.rows("hosts.forget_news", {"long_ago": to_micros(now - _KEPT)})
 
 
 class NewsReader:
@@ -69,7 +68,7 @@ class NewsReader:
 
     def read(self, queue: SqlQueue, host: str) -> list[HostNews]:
         after = to_micros(self._since - _OVERLAP) if self._since is not None else 0
-        rows = queue.db.rows(queue.more(FILE)["news_elsewhere"], {"host": host, "after": after})
+        rows = queue.rows("hosts.news_elsewhere", {"host": host, "after": after})
         now = queue.db.now()
         found: list[HostNews] = []
         for kind, name, value, at in rows:
@@ -107,7 +106,7 @@ def share_spends(queue: SqlQueue, spends: Sequence[RunSpend]) -> None:
         for each in spends:
             values = {name: getattr(each, name) for name in RunSpend.__struct_fields__}
             values |= {"spend": msgspec.json.encode(each.spend).decode(), "now": now}
-            queue.db.rows(queue.more(FILE)["share_spend"], values)
+            queue.rows("hosts.share_spend", values)
 
 
 def spends_elsewhere(
@@ -118,7 +117,7 @@ def spends_elsewhere(
     """
     after = to_micros(since - _OVERLAP) if since is not None else 0
     values = {"host": host, "day": day, "after": after}
-    rows = queue.db.rows(queue.more(FILE)["spends_elsewhere"], values)
+    rows = queue.rows("hosts.spends_elsewhere", values)
     found: list[RunSpend] = []
     for task_id, run, other, project, account, value, _ in rows:
         try:

@@ -23,6 +23,7 @@ from fleet.queue.sql.postgres.connection import (
     steady,
 )
 from fleet.queue.sql.postgres.error_messages import address_of, broke_off, in_our_words, translated
+from fleet.queue.sql.row_mapping import TASK_SQL
 
 #: No statement of ours takes long; one that does is stuck behind something.
 STATEMENT_TIMEOUT = timedelta(seconds=30)
@@ -40,7 +41,7 @@ _DIALECT = {
     "lock_graph": "SELECT pg_advisory_xact_lock(1718379877, 2)",
     "fits_host": named_sql.load("placement.sql")["fits_host"],
 }
-_SQL = named_sql.load("postgres.sql", **named_sql.load("queue.sql", **_DIALECT))
+_SQL = named_sql.load("postgres.sql", named_sql.load("queue.sql", {**TASK_SQL, **_DIALECT}))
 
 #: A placeholder. A quoted string is passed over whole, and so is the `::` of a cast.
 _TOKEN = re.compile(r"'(?:[^']|'')*'|::|:([a-z_]\w*)", re.IGNORECASE)

@@ -8,8 +8,6 @@ from fleet.queue.sql.row_mapping import to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Comment
 
-_FILE = "comments.sql"
-
 
 def comment(
     queue: SqlQueue,
@@ -30,8 +28,8 @@ def comment(
         text=text,
         created_at=at or queue.db.now(),
     )
-    queue.db.rows(
-        queue.more(_FILE)["insert_comment"],
+    queue.rows(
+        "tracker.insert_comment",
         {
             "comment_id": added.id,
             "id": task_id,
@@ -44,11 +42,11 @@ def comment(
 
 
 def memories(queue: SqlQueue) -> Mapping[str, str]:
-    return {row[0]: row[1] for row in queue.db.rows(queue.more(_FILE)["memories"])}
+    return {row[0]: row[1] for row in queue.rows("tracker.memories")}
 
 
 def recall(queue: SqlQueue, key: str) -> str | None:
-    rows = queue.db.rows(queue.more(_FILE)["memory"], {"key": key})
+    rows = queue.rows("tracker.memory", {"key": key})
     return rows[0][0] if rows else None
 
 
@@ -57,11 +55,11 @@ def remember(queue: SqlQueue, key: str, value: str) -> bool:
     with queue.db.writing():
         known = recall(queue, key) is not None
         now = to_micros(queue.db.now())
-        queue.db.rows(queue.more(_FILE)["set_memory"], {"key": key, "value": value, "now": now})
+        queue.rows("tracker.set_memory", {"key": key, "value": value, "now": now})
         return known
 
 
 def forget(queue: SqlQueue, key: str) -> str | None:
     """Drop a memory and return the last content; None if there was none."""
-    rows = queue.db.rows(queue.more(_FILE)["delete_memory"], {"key": key})
+    rows = queue.rows("tracker.delete_memory", {"key": key})
     return rows[0][0] if rows else None

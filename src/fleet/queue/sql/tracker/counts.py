@@ -34,19 +34,18 @@ def _name(by: CountGroup, kind: object) -> str:
 
 def figures(queue: SqlQueue, *, assignee: str = "") -> dict[str, float]:
     """The numbers of `bd stats`, of the whole queue or of one assignee's tasks."""
-    sql = queue.more("counts.sql")
     if assignee:
-        rows = queue.db.rows(sql["by_status_of"], {"assignee": assignee})
+        rows = queue.rows("tracker.by_status_of", {"assignee": assignee})
         by_status = {str(status): int(n) for status, n in rows}
     else:
         by_status = queue.counts()
     waiting = blocked(queue)
     unfinished = [
         (status, task_id in waiting)
-        for task_id, status, holder in queue.db.rows(sql["unfinished"])
+        for task_id, status, holder in queue.rows("tracker.unfinished")
         if assignee in ("", holder)
     ]
-    lead = queue.db.rows(sql["lead_time"])[0][0]
+    lead = queue.rows("tracker.lead_time")[0][0]
     return {
         "total_issues": sum(by_status.values()),
         **{

@@ -11,8 +11,6 @@ from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker.related import edges_from, edges_to
 from fleet.schemas import Task
 
-_FILE = "delete_tasks.sql"
-
 #: (task, what it depends on, type)
 DeletedLink = tuple[str, str, str]
 
@@ -58,7 +56,7 @@ def plan(queue: SqlQueue, ids: Sequence[str], *, cascade: bool, orphan: bool) ->
 def remove(queue: SqlQueue, ids: Sequence[str], *, cascade: bool, orphan: bool) -> Removal:
     """Delete for good, in one transaction."""
     with queue.db.writing():
-        queue.db.rows(queue.sql["lock_graph"])
+        queue.rows("lock_graph")
         removal = plan(queue, ids, cascade=cascade, orphan=orphan)
         going = [task.id for task in removal.tasks]
         for task_id in removal.mentions:
@@ -66,9 +64,9 @@ def remove(queue: SqlQueue, ids: Sequence[str], *, cascade: bool, orphan: bool) 
             assert texts is not None
             now = to_micros(queue.db.now())
             values = {**texts, "id": task_id, "now": now}
-            queue.db.rows(queue.more(_FILE)["set_texts"], values)
+            queue.rows("tracker.set_texts", values)
         for task_id in going:
-            queue.db.rows(queue.more(_FILE)["delete_task"], {"id": task_id})
+            queue.rows("tracker.delete_task", {"id": task_id})
         return removal
 
 

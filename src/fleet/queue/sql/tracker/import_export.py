@@ -21,7 +21,6 @@ from fleet.queue.sql.tracker import comments as talk
 from fleet.queue.sql.tracker.related import Tally, comments_of, edges_from, tallies, tasks_of
 from fleet.schemas import Comment, Dependency, Task
 
-_FILE = "import_export.sql"
 _CHILD = re.compile(r"(.+)\.(\d{1,9})")
 _BATCH = 500
 
@@ -98,14 +97,13 @@ class _Arrival:
     def __init__(self, queue: SqlQueue, *, allow_stale: bool, dedup: bool) -> None:
         self.queue = queue
         self.report = Report()
-        self._sql = queue.more(_FILE)
         self._allow_stale = allow_stale
         self._titles = self._known_titles() if dedup else None
         self._edges: list[Dependency] = []
         self._children: dict[str, int] = {}
 
     def _known_titles(self) -> set[str]:
-        return {row[0].casefold() for row in self.queue.db.rows(self._sql["open_titles"])}
+        return {row[0].casefold() for row in self.queue.rows("tracker.open_titles")}
 
     def take(self, row: Incoming | Memory) -> None:
         if isinstance(row, Memory):
@@ -129,7 +127,7 @@ class _Arrival:
 
     def _store(self, task: Task) -> bool:
         """Write the task's own fields if they are to be written. False: it is not wanted."""
-        found = self.queue.db.rows(self.queue.sql["get"], {"id": task.id})
+        found = self.queue.rows("get", {"id": task.id})
         if not found:
             self.report.new += 1
             self.queue.insert(task)
@@ -155,7 +153,7 @@ class _Arrival:
 
     def _attach(self, task: Task, row: Incoming) -> None:
         for label in row.task.labels:
-            self.queue.db.rows(self.queue.sql["insert_label"], {"id": task.id, "label": label})
+            self.queue.rows("insert_label", {"id": task.id, "label": label})
         for comment in row.comments:
             self._comment(task, comment)
         self._edges += [
@@ -171,7 +169,7 @@ class _Arrival:
         """
         content = f"{task.id}|{comment.author}|{comment.created_at.isoformat()}|{comment.text}"
         name = comment.id or str(uuid5(NAMESPACE_OID, content))
-        owner = self.queue.db.rows(self._sql["comment_owner"], {"id": name})
+        owner = self.queue.rows("tracker.comment_owner", {"id": name})
         if owner and owner[0][0] != task.id:
             name = str(uuid5(NAMESPACE_OID, content))
         talk.comment(
@@ -185,7 +183,7 @@ class _Arrival:
 
     def connect(self) -> None:
         """Add the edges now that all their ends are here; those that cannot be are reported."""
-        self.queue.db.rows(self._sql["lock_graph"])
+        self.queue.rows("lock_graph")
         added: list[Dependency] = []
         for edge in self._edges:
             why = self._refusal(edge)
@@ -195,7 +193,7 @@ class _Arrival:
                 added.append(edge)
         self._open_circles(added)
         for parent, number in self._children.items():
-            self.queue.db.rows(self._sql["count_child"], {"id": parent, "number": number})
+            self.queue.rows("tracker.count_child", {"id": parent, "number": number})
 
     def _refusal(self, edge: Dependency) -> str:
         if edge.task_id == edge.depends_on_id:
@@ -247,7 +245,7 @@ def _plain(value: Any) -> Any:
 
 def everything(queue: SqlQueue) -> Iterator[Outgoing]:
     """Every task with edges, comments and labels, the most urgent and newest first."""
-    ids = [row[0] for row in queue.db.rows(queue.more(_FILE)["all_ids"])]
+    ids = [row[0] for row in queue.rows("tracker.all_ids")]
     for start in range(0, len(ids), _BATCH):
         batch = ids[start : start + _BATCH]
         tasks, edges = tasks_of(queue, batch), edges_from(queue, batch)

@@ -72,23 +72,22 @@ def freed_by(queue: SqlQueue, ids: Sequence[str]) -> list[Task]:
 
 def blockers_of(queue: SqlQueue, task_id: str) -> list[Blocker]:
     """What one task waits for directly; not what the parents wait for."""
-    rows = queue.db.rows(queue.more("related.sql")["blocking_edges_of"], {"id": task_id})
+    rows = queue.rows("tracker.blocking_edges_of", {"id": task_id})
     return [Blocker(*row) for row in rows]
 
 
 def open_children(queue: SqlQueue, task_id: str) -> int:
-    rows = queue.db.rows(queue.more("related.sql")["open_child_count"], {"id": task_id})
+    rows = queue.rows("tracker.open_child_count", {"id": task_id})
     return int(rows[0][0])
 
 
 def blocked(queue: SqlQueue) -> Mapping[str, list[Blocker]]:
     """Every task that waits, and for what: direct blockers, and a parent that waits."""
-    sql = queue.more("related.sql")
     found: dict[str, list[Blocker]] = {}
-    for task_id, target, kind in queue.db.rows(sql["blocking_edges"]):
+    for task_id, target, kind in queue.rows("tracker.blocking_edges"):
         found.setdefault(task_id, []).append(Blocker(target, kind))
     children: dict[str, list[str]] = {}
-    for parent, child in queue.db.rows(sql["open_children"]):
+    for parent, child in queue.rows("tracker.open_children"):
         children.setdefault(parent, []).append(child)
     waiting = list(found)
     told: set[str] = set()
@@ -104,7 +103,7 @@ def blocked(queue: SqlQueue) -> Mapping[str, list[Blocker]]:
 
 
 def _for_each(queue: SqlQueue, name: str, ids: Sequence[str], **values: object) -> Iterator[SqlRow]:
-    text = queue.more("related.sql")[name]
+    text = queue.text(f"tracker.{name}")
     for start in range(0, len(ids), _BATCH):
         batch = {f"id{n}": id_ for n, id_ in enumerate(ids[start : start + _BATCH])}
         named = text.replace("$", ", ".join(f":{name}" for name in batch))

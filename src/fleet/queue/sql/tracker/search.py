@@ -33,7 +33,7 @@ _YOUNG = timedelta(hours=48)
 
 
 class Condition(Struct, frozen=True):
-    """What a row of `tasks` must meet: SQL, or the name of an entry of search.sql. `$` stands for
+    """What a row of `tasks` must meet: SQL, or the name of an entry of tracker.sql. `$` stands for
     the values.
     """
 
@@ -73,13 +73,13 @@ def ids_like(queue: SqlQueue, word: str) -> list[str]:
         if queue.exists(exact):
             return [exact]
     values = {"bare": word, "prefixed": prefixed}
-    return [row[0] for row in queue.db.rows(queue.more("search.sql")["ids_starting"], values)]
+    return [row[0] for row in queue.rows("tracker.ids_starting", values)]
 
 
 def search(queue: SqlQueue, want: Search) -> list[Task]:
     """The tasks that a search finds, in the search's order."""
     where, values = where_clause(queue, want.where)
-    parts = [queue.sql["select_tasks"], where, f"ORDER BY {_order(queue, want, values)}"]
+    parts = [queue.text("select_tasks"), where, f"ORDER BY {_order(queue, want, values)}"]
     if want.limit is not None and want.fits is None:
         parts.append("LIMIT :limit + 0")
         values["limit"] = want.limit
@@ -97,7 +97,7 @@ def total(queue: SqlQueue, want: Search) -> int:
 
 def where_clause(queue: SqlQueue, conditions: Sequence[Condition]) -> tuple[str, dict[str, object]]:
     """The conditions as SQL, and the bound values."""
-    named = queue.more("search.sql")
+    named = queue.statements("tracker")
     values: dict[str, object] = {}
     parts: list[str] = []
     for condition in conditions:
@@ -116,7 +116,7 @@ def _order(queue: SqlQueue, want: Search, values: dict[str, Any]) -> str:
         return "tasks.created_at, tasks.id"
     if want.order == "hybrid":
         values["recent"] = to_micros(queue.db.now() - _YOUNG)
-        return queue.more("search.sql")["by_hybrid"]
+        return queue.text("tracker.by_hybrid")
     column, downwards = _ORDERS[want.order]
     direction = "DESC" if downwards != want.reverse else "ASC"
     first = f"{column} {direction}"

@@ -11,8 +11,6 @@ from msgspec import Struct
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Task
 
-_FILE = "run_files.sql"
-
 
 class TakenLanding(Struct, frozen=True, kw_only=True):
     """The landing of a task is another host's."""
@@ -27,7 +25,7 @@ def try_to_land(queue: SqlQueue, target: str) -> bool:
     """Take the right to land on a target until the queue is closed; False: another host has that
     right.
     """
-    rows = queue.db.rows(queue.more(_FILE)["try_to_land"], {"target": target})
+    rows = queue.rows("run_files.try_to_land", {"target": target})
     return bool(rows[0][0])
 
 
@@ -37,13 +35,13 @@ def left_landings(queue: SqlQueue, me: str) -> dict[str, str]:
     """
     return {
         str(task_id): str(lander)
-        for task_id, lander in queue.db.rows(queue.more(_FILE)["left_landings"], {"me": me})
+        for task_id, lander in queue.rows("run_files.left_landings", {"me": me})
     }
 
 
 def taken_landings(queue: SqlQueue, me: str) -> dict[str, TakenLanding]:
     """Blocked tasks whose work another host lands by now."""
-    rows = queue.db.rows(queue.more(_FILE)["taken_landings"], {"me": me})
+    rows = queue.rows("run_files.taken_landings", {"me": me})
     return {
         str(task_id): TakenLanding(host=str(host), before=None if run is None else int(run))
         for task_id, host, run in rows
@@ -55,9 +53,9 @@ def take_over_landing(queue: SqlQueue, task: Task, *, lander: str, me: str) -> b
     first, the lander is back, or the task changed.
     """
     values = {"task_id": task.id, "fence": task.fence, "lander": lander, "me": me}
-    return bool(queue.db.rows(queue.more(_FILE)["take_over_landing"], values))
+    return bool(queue.rows("run_files.take_over_landing", values))
 
 
 def tell_landers(queue: SqlQueue) -> None:
     """Have the hosts look for work that a host has left."""
-    queue.db.rows(queue.more(_FILE)["tell_landers"])
+    queue.rows("run_files.tell_landers")

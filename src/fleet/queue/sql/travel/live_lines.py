@@ -20,7 +20,6 @@ from fleet.runs.questions.asked_json import AskedQuestion
 WISH_LASTS, RENEW_EVERY = timedelta(seconds=15), timedelta(seconds=5)
 #: Lines that were not forgotten with their run go after this long.
 _KEPT = timedelta(hours=1)
-_FILE = "run_files.sql"
 
 
 class LivingRun(Struct, frozen=True, kw_only=True):
@@ -50,7 +49,7 @@ class LiveLines:
     """Wishes to watch, and the lines that are sent for them."""
 
     def __init__(self, queue: SqlQueue) -> None:
-        self._db, self._sql = queue.db, queue.more(_FILE)
+        self._queue, self._db = queue, queue.db
 
     def wish(self, task_id: str, *, first: bool = False) -> None:
         """Ask the host that runs a task for the run's lines, for a while. The first
@@ -59,37 +58,37 @@ class LiveLines:
         until = to_micros(self._db.now() + WISH_LASTS)
         with self._db.writing():
             if first:
-                self._db.rows(self._sql["drop_wish"], {"task_id": task_id})
-            self._db.rows(self._sql["wish"], {"task_id": task_id, "until": until})
+                self._queue.rows("run_files.drop_wish", {"task_id": task_id})
+            self._queue.rows("run_files.wish", {"task_id": task_id, "until": until})
 
     def wanted(self) -> set[str]:
         """The tasks that are watched now."""
-        rows = self._db.rows(self._sql["wishes"], {"now": to_micros(self._db.now())})
+        rows = self._queue.rows("run_files.wishes", {"now": to_micros(self._db.now())})
         return {str(row[0]) for row in rows}
 
     def send(self, task_id: str, path: str, new: LiveBytes) -> None:
         """Send new bytes; the same again changes nothing."""
         values = {"task_id": task_id, "path": path, "run": new.run, "start": new.start}
         now = to_micros(self._db.now())
-        self._db.rows(self._sql["send_lines"], {**values, "bytes": new.data, "now": now})
+        self._queue.rows("run_files.send_lines", {**values, "bytes": new.data, "now": now})
 
     def sent_until(self, task_id: str, path: str, run: int) -> int:
         """How far a file of a run was sent, in bytes."""
         values = {"task_id": task_id, "path": path, "run": run}
-        return int(self._db.rows(self._sql["sent_until"], values)[0][0])
+        return int(self._queue.rows("run_files.sent_until", values)[0][0])
 
     def read(self, task_id: str, path: str, run: int, start: int) -> list[LiveBytes]:
         """What was sent of a file from a byte of a run on."""
         values = {"task_id": task_id, "path": path, "run": run, "start": start}
-        rows = self._db.rows(self._sql["live_lines"], values)
+        rows = self._queue.rows("run_files.live_lines", values)
         return [LiveBytes(run=int(r), start=int(s), data=bytes(data)) for r, s, data in rows]
 
     def forget(self, task_id: str) -> None:
         """Drop the lines of a task whose run is settled, since the run's files have them."""
-        self._db.rows(self._sql["forget_lines"], {"task_id": task_id})
+        self._queue.rows("run_files.forget_lines", {"task_id": task_id})
         now = self._db.now()
-        self._db.rows(self._sql["forget_old_lines"], {"now": to_micros(now - _KEPT)})
-        self._db.rows(self._sql["forget_wishes"], {"now": to_micros(now)})
+        self._queue.rows("run_files.forget_old_lines", {"now": to_micros(now - _KEPT)})
+        self._queue.rows("run_files.forget_wishes", {"now": to_micros(now)})
 
 
 def tell_runs(queue: SqlQueue, runs: Iterable[LivingRun]) -> None:
@@ -99,12 +98,12 @@ def tell_runs(queue: SqlQueue, runs: Iterable[LivingRun]) -> None:
         for each in runs:
             values = {"task_id": each.task_id, "run": each.run, "now": now}
             value = msgspec.json.encode(each)
-            queue.db.rows(queue.more(_FILE)["tell_run"], {**values, "bytes": value})
+            queue.rows("run_files.tell_run", {**values, "bytes": value})
 
 
 def living_runs(queue: SqlQueue, task_id: str | None = None) -> Mapping[str, LivingRun]:
     """The living runs by task: each as told by the host that holds the task."""
-    rows = queue.db.rows(queue.more(_FILE)["living_runs"], {"task_id": task_id})
+    rows = queue.rows("run_files.living_runs", {"task_id": task_id})
     found: dict[str, LivingRun] = {}
     for owner, value in rows:
         try:

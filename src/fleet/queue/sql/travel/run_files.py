@@ -33,7 +33,6 @@ LIST = ".files"
 #: In place of a run's number: files of the task itself.
 OF_TASK = 0
 _LEVEL = 6
-_FILE = "run_files.sql"
 
 
 class SentFile(Struct, frozen=True, kw_only=True):
@@ -67,7 +66,6 @@ class RunFiles:
 
     def __init__(self, queue: SqlQueue, shared: Path | None = None, *, most: int = MOST) -> None:
         self._queue, self._shared, self._most = queue, shared, most
-        self._sql = queue.more(_FILE)
 
     def send(
         self, lease: Lease, run: int, files: Iterable[tuple[str, Iterable[bytes]]], *, host: str
@@ -125,7 +123,7 @@ class RunFiles:
 
     def stored(self, task_id: str) -> list[StoredFile]:
         """Every file of a task that the queue holds, by run and path."""
-        rows = self._queue.db.rows(self._sql["stored_files"], {"task_id": task_id})
+        rows = self._queue.rows("run_files.stored_files", {"task_id": task_id})
         return [
             StoredFile(run=int(run), path=path, size=int(size), parts=int(parts))
             for run, path, size, parts in rows
@@ -145,7 +143,7 @@ class RunFiles:
         """The parts of a file, one at a time."""
         values: dict[str, Any] = {"task_id": task_id, "run": run, "path": path}
         number = 0
-        while rows := self._queue.db.rows(self._sql["stored_part"], {**values, "part": number}):
+        while rows := self._queue.rows("run_files.stored_part", {**values, "part": number}):
             size, packed = rows[0]
             if packed is None:
                 packed = self._outside(task_id, run, path, number)
@@ -158,8 +156,8 @@ class RunFiles:
         """
         moment = to_micros(since) if since is not None else 0
         found: dict[tuple[str, int], dict[str, bytes]] = {}
-        for task_id, run, path, size, packed in self._queue.db.rows(
-            self._sql["receipts"], {"since": moment}
+        for task_id, run, path, size, packed in self._queue.rows(
+            "run_files.receipts", {"since": moment}
         ):
             with suppress(QueueError):
                 data = _unpacked(bytes(packed), int(size), f"{task_id}/{run}/{path}")
@@ -181,7 +179,7 @@ class RunFiles:
             values = holder._asdict() | {
                 "run": run, "path": path, "part": number, "size": len(part), "bytes": packed,
             }  # fmt: skip
-            if not self._queue.db.rows(self._sql["put_part"], values):
+            if not self._queue.rows("run_files.put_part", values):
                 return None
             digest.update(part)
             size, took, number = size + len(part), took + len(packed or b""), number + 1
@@ -191,7 +189,7 @@ class RunFiles:
     def _drop(self, holder: "_Holder", run: int, path: str, part: int) -> None:
         """Drop the parts of a file from one on."""
         values = holder._asdict() | {"run": run, "path": path, "part": part}
-        self._queue.db.rows(self._sql["drop_parts"], values)
+        self._queue.rows("run_files.drop_parts", values)
 
     def _put_outside(self, task_id: str, run: int, path: str, part: int, packed: bytes) -> bool:
         """Write a part into the directory that the hosts share; False: there is none, or the
