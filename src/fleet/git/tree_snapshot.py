@@ -15,10 +15,9 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from fleet.git.git_command import Git
-from fleet.git.own.ignore_rules import ignore_rules
-from fleet.git.own.left_out import mark_of, quick_mark
-from fleet.git.own.secret_files import is_secret
+from fleet.git.own.left_out import is_secret, mark_of, quick_mark
 from fleet.git.repository import Repository
+from fleet.git.user_settings import ignore_rules
 
 #: Larger new files are not stored.
 LARGEST = 50 << 20

@@ -1,4 +1,5 @@
-"""What git's configuration says in a project, the user's own files included.
+"""What git's configuration says in a project, the user's own files included; and which new files
+do not count there by the user's own rules.
 
 Everywhere else fleet's git reads no configuration of the user's. Here it does, and does nothing but
 list the settings, which starts no program that they name.
@@ -6,9 +7,11 @@ list the settings, which starts no program that they name.
 
 import os
 import shutil
+from collections.abc import Mapping
+from contextlib import suppress
 
 from fleet.git.git_command import GitFailed
-from fleet.git.repository import Repository
+from fleet.git.repository import Repository, read_whole
 from fleet.processes.bounded_call import Exited, call
 
 _LIMIT = 10.0
@@ -37,20 +40,41 @@ def settings_of(repo: Repository | None) -> dict[str, str]:
     return found
 
 
+def users_file(settings: Mapping[str, str], name: str) -> str:
+    """The file of the user's own that git reads beside those of a project: `ignore` or
+    `attributes`, where the settings name no other.
+    """
+    named = settings.get(f"core.{'excludes' if name == 'ignore' else name}file")
+    return os.path.expanduser(named or f"{_folder()}/git/{name}")  # noqa: PTH111
+
+
+def ignore_rules(repo: Repository) -> bytes:
+    """The rules for a project that stand outside of its tree, as one plain file; where two
+    contradict, the later one counts. `.gitignore` files are read by git itself.
+
+    A copy is kept for the end of a run, when an agent may have changed them.
+    """
+    settings: dict[str, str] = {}
+    with suppress(GitFailed):
+        settings = settings_of(None)  # in no repository, so that none has a say
+    files = (users_file(settings, "ignore"), f"{repo.common_dir}/info/exclude")
+    return b"\n".join(map(read_whole, files))
+
+
 def marks_of_settings(repo: Repository | None) -> tuple[int, ...]:
     """When the files with these settings were written, so that a change of one is noticed.
 
     Files that they include are not looked at.
     """
-    user = os.environ.get("HOME") or ""
-    folder = os.environ.get("XDG_CONFIG_HOME") or f"{user}/.config"
-    places = [
-        os.environ.get("GIT_CONFIG_GLOBAL") or f"{user}/.gitconfig",
-        f"{folder}/git/config",
-    ]
+    user = os.environ.get("GIT_CONFIG_GLOBAL") or f"{os.environ.get('HOME') or ''}/.gitconfig"
+    places = [user, f"{_folder()}/git/config"]
     if repo is not None:
         places += [f"{repo.common_dir}/config", f"{repo.git_dir}/config.worktree"]
     return tuple(map(_written, places))
+
+
+def _folder() -> str:
+    return os.environ.get("XDG_CONFIG_HOME") or f"{os.environ.get('HOME') or ''}/.config"
 
 
 def _written(path: str) -> int:

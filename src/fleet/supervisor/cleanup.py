@@ -14,7 +14,7 @@ from functools import partial
 from fleet.errors import FleetError
 from fleet.evidence.verify_place import remove_left
 from fleet.files.file_lock import run_locked
-from fleet.git import snapshot_index, snapshot_retention, tree_snapshot
+from fleet.git import snapshot_index, tree_snapshot
 from fleet.git.clone import clone_place, disk_use
 from fleet.git.clone.collect_work import Collected, opened_work
 from fleet.git.clone.ensure_clone import convert_linked
@@ -128,8 +128,8 @@ def tidy(home: Home, ids: Sequence[str], tasks: Sequence[Task], now: datetime) -
         has_clone = home.clone(each.task_id).exists()
         if each.task_id in wanted and not has_clone and (task is None or task.status == "closed"):
             closed_at = (task.closed_at or task.updated_at) if task is not None else None
-            if snapshot_retention.may_go(each, closed_at, now):
-                snapshot_retention.prune(home, each)
+            if snapshot_index.may_go(each, closed_at, now):
+                snapshot_index.prune(home, each)
     return reports
 
 

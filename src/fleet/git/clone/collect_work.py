@@ -23,12 +23,12 @@ from fleet.git.commit_words import FLEET, author_in, message_of
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.own.copied_objects import copy_commits
 from fleet.git.own.fresh_git_dir import git_in, scratch_git_dir, write_alternates
-from fleet.git.own.ignore_rules import ignore_rules
 from fleet.git.own.own_repository import known_repository
 from fleet.git.refs import commit_of, is_ancestor, tree_of
 from fleet.git.repository import Repository, shown
 from fleet.git.run_baseline import INDEX
 from fleet.git.tree_snapshot import TreeSnapshot
+from fleet.git.user_settings import ignore_rules
 from fleet.home import Home
 
 #: Seconds for all git commands of one collection, and the largest pack of new objects.

@@ -23,7 +23,7 @@ from fleet.git.land.target import BranchCheckout, trees_of
 from fleet.git.refs import commit_of, is_ancestor
 from fleet.git.repository import Repository, shown
 from fleet.git.tree_difference import tree_entries
-from fleet.git.user_settings import settings_of
+from fleet.git.user_settings import settings_of, users_file
 from fleet.schemas.shown_text import some
 
 _FEW = 3
@@ -177,12 +177,7 @@ def _git_over(land: LandRepository, index: Path, root: str, how: Mapping[str, st
 def _persons_settings(place: FollowPlace) -> dict[str, str]:
     """How the person's git writes files, with the attributes that stand outside of the tree."""
     repo, settings = place.repo, settings_of(place.repo)
-    user = os.environ.get("HOME") or ""
-    folder = os.environ.get("XDG_CONFIG_HOME") or f"{user}/.config"
-    users = settings.get("core.attributesfile") or f"{folder}/git/attributes"
-    if users.startswith("~/"):
-        users = f"{user}{users[1:]}"
-    paths = (users, f"{repo.common_dir}/info/attributes")
+    paths = (users_file(settings, "attributes"), f"{repo.common_dir}/info/attributes")
     found = [lenient_read.read(path, _LARGEST) for path in paths]
     text = b"\n".join(each.data for each in found if each is not None and each.whole)
     place.attributes.write_bytes(text)
