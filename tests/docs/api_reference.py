@@ -9,10 +9,11 @@ from fleet.accounts.circuit_breaker import HeldCoder
 from fleet.control.accounts import AccountNow, AccountsView
 from fleet.control.acts.act_table import ActEnd, ActField, ActShown, shown_acts
 from fleet.control.acts.create import KnownPlaces, KnownProject
+from fleet.control.review import patch
 from fleet.control.tasks.questions import Question
 from fleet.control.usage import Spent, UsageView
 from fleet.control.view import live_now, now, task_graph, timeline
-from fleet.control.view.task import comparison_view, diff_view, transcript, whole_task
+from fleet.control.view.task import comparison_view, read_diff, transcript, whole_task
 from fleet.home.landing_json import LandedAs, Landing
 from fleet.home.messages import Delivery, Message
 from fleet.schemas import (
@@ -45,8 +46,7 @@ SHAPES = (
     Usage, Delivery, Message, Comment, Landing, LandedAs,
     transcript.Transcript, transcript.TranscriptEntry, transcript.TranscriptHits,
     transcript.TranscriptHit,
-    diff_view.Diff, diff_view.FileOfDiff, diff_view.DiffPart, diff_view.DiffHunk,
-    diff_view.DiffRow,
+    read_diff.Diff, patch.FileOfDiff, read_diff.DiffPart, patch.DiffHunk, patch.DiffRow,
     Question,
     timeline.Timeline, timeline.Lane, timeline.Segment, timeline.Band,
     UsageView, Spent,

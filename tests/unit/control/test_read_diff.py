@@ -4,8 +4,7 @@ import pytest
 
 from fleet.control.tasks.task_files import Missing
 from fleet.control.view.task import read_diff as module
-from fleet.control.view.task.kept_patches import KeptPatches
-from fleet.control.view.task.read_diff import read_diff, read_diff_file
+from fleet.control.view.task.read_diff import KeptPatches, read_diff, read_diff_file
 from fleet.errors import Refused
 from fleet.git.run_baseline import DIFF
 from fleet.queue.protocol import Draft

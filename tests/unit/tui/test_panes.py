@@ -6,7 +6,8 @@ import pytest
 
 from fleet.config import default_text
 from fleet.control.acts.each_act import CommentOnLine
-from fleet.control.view.task.diff_view import Diff, DiffHunk, DiffPart, DiffRow, FileOfDiff
+from fleet.control.review.patch import DiffHunk, DiffRow, FileOfDiff
+from fleet.control.view.task.read_diff import Diff, DiffPart
 from fleet.queue.protocol import Draft
 from fleet.tui.home_threads import Unread, unread
 from fleet.tui.panes.diff_pane import DiffPane

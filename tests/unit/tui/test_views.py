@@ -7,9 +7,10 @@ import pytest
 from msgspec import structs
 
 from fleet.control.accounts import AccountNow, AccountsView
+from fleet.control.review.patch import DiffHunk, DiffRow, FileOfDiff
 from fleet.control.tasks.show import SettingOf
 from fleet.control.usage import Spent, UsageView
-from fleet.control.view.task.diff_view import Diff, DiffHunk, DiffPart, DiffRow, FileOfDiff
+from fleet.control.view.task.read_diff import Diff, DiffPart
 from fleet.control.view.task.transcript import TranscriptEntry
 from fleet.control.view.task.whole_task import RunSummary, TaskTexts, WholeTask
 from fleet.control.view.timeline import Band, Lane, Segment, Timeline

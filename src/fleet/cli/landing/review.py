@@ -11,7 +11,8 @@ from fleet.cli.terminal_text import folded, painted, print_line
 from fleet.control import Control
 from fleet.control.landing.approve import approve as approve_work
 from fleet.control.landing.open_landings import landing_of_run
-from fleet.control.review.diff_lines import files_of
+from fleet.control.review.patch import files_of
+from fleet.control.review.remarks import comment_at
 from fleet.control.review.review import WorkToReview, remarks_on, send_back, work_of
 from fleet.control.status import is_supervised
 from fleet.errors import BadInput
@@ -57,7 +58,8 @@ def command(
     if as_json:
         raise BadInput("--json works without --reject and --comment only")
     task = fleet.get(work.task_id)
-    done = send_back(fleet, task, whole=reject or "", remarks=remarks_on(work, comments))
+    remarks = remarks_on(work, [comment_at(place, text) for place, text in comments])
+    done = send_back(fleet, task, whole=reject or "", remarks=remarks)
     print_line(done.told(task.id))
 
 
@@ -66,7 +68,7 @@ def _show(work: WorkToReview, landing: Landing | None, *, as_json: bool, pager: 
         shape = {
             "task_id": work.task_id,
             "receipt": work.receipt,
-            "files": sorted(files_of(work.patch.decode(errors="replace"))),
+            "files": sorted(each.shown.path for each in files_of(work.patch) if each.shown.lines),
             "patch": work.patch.decode(errors="replace"),
             "no_diff": work.no_diff,
             "landing": landing,

@@ -256,8 +256,8 @@ class RejectAct(_TaskAct, frozen=True, kw_only=True):
         from fleet.control.review.review import remarks_on, send_back, work_of
 
         task = fleet.get(self.id)
-        places = [(f"{each.path}:{each.line}", each.text) for each in self.comments]
-        remarks = remarks_on(work_of(fleet, task.id), places) if places else ()
+        comments = [(each.path, each.line, each.text) for each in self.comments]
+        remarks = remarks_on(work_of(fleet, task.id), comments) if comments else ()
         done = send_back(fleet, task, whole=self.text, remarks=remarks)
         return done.told(task.id), done
 

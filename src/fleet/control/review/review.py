@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fleet.control import Control, refuse_agents
 from fleet.control.landing.withdraw import withdraw
-from fleet.control.review.diff_lines import Remark, files_of, remark_on, review_text
+from fleet.control.review.remarks import LineComment, Remark, remark_on, review_text
 from fleet.control.tasks.in_progress import is_of_lease
 from fleet.control.tasks.receipt import diff_of, receipt_of
 from fleet.control.tasks.retry import lives, way_on
@@ -82,8 +82,8 @@ def _patch(fleet: Control, task_id: str) -> bytes:
     return b"".join(read_whole(diff_of(fleet, task_id)))
 
 
-def remarks_on(work: WorkToReview, comments: Sequence[tuple[str, str]]) -> list[Remark]:
-    """Comments, each with FILE:LINE, held against the diff. Raises BadInput."""
+def remarks_on(work: WorkToReview, comments: Sequence[LineComment]) -> list[Remark]:
+    """Comments on lines, held against the diff. Raises BadInput."""
     if not comments:
         return []
     if not work.patch:
@@ -91,8 +91,7 @@ def remarks_on(work: WorkToReview, comments: Sequence[tuple[str, str]]) -> list[
             f"{work.task_id} has no diff to comment on: {work.no_diff or 'nothing was changed'}",
             hint=f'Say it of the whole: fleet review {work.task_id} --reject "…"',
         )
-    files = files_of(work.patch.decode(errors="replace"))
-    return [remark_on(files, place, text) for place, text in comments]
+    return [remark_on(work.patch, each) for each in comments]
 
 
 def send_back(

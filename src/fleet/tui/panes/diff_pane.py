@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fleet.control import Control
-from fleet.control.view.task.diff_view import Diff, DiffPart, FileOfDiff
-from fleet.control.view.task.read_diff import read_diff, read_diff_file
+from fleet.control.review.patch import FileOfDiff
+from fleet.control.view.task.read_diff import Diff, DiffPart, read_diff, read_diff_file
 from fleet.tui.home_threads import Unread
 from fleet.tui.spans import Listing
 from fleet.tui.views.patch_lines import SPLIT_FROM, patch_listing, place_of

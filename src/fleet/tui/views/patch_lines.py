@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
-from fleet.control.view.task.diff_view import Diff, DiffHunk, DiffPart, DiffRow, FileOfDiff
+from fleet.control.review.patch import DiffHunk, DiffRow, FileOfDiff
+from fleet.control.view.task.read_diff import Diff, DiffPart
 from fleet.schemas.shown_text import cells, counted
 from fleet.tui.spans import EMPTY, Listing, ListingDraft, Span, SpanLine, clipped, plain, said
 

@@ -1,44 +1,83 @@
-"""Reads a task's patch as files, and one file as hunks and rows."""
+"""A task's work as files, hunks and rows, one file a request.
+
+Patches that were read lately are kept by digest: a surface asks for one file after the other, and
+means the patch whose list was shown, whatever the agent has changed since.
+"""
 
 import re
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator
 from difflib import SequenceMatcher
-from functools import lru_cache
 
 from msgspec import Struct, structs
 
 from fleet.control import Control
-from fleet.control.review.diff_lines import path_in_header
+from fleet.control.review.patch import DiffHunk, DiffRow, FileOfDiff, digest, files_of, hunks_of
 from fleet.control.review.review import work_of
 from fleet.control.tasks.receipt import diff_of
 from fleet.control.tasks.task_files import read_whole, task_id_of
-from fleet.control.view.task.diff_view import (
-    Diff,
-    DiffHunk,
-    DiffPart,
-    DiffRow,
-    FileKind,
-    FileOfDiff,
-)
-from fleet.control.view.task.kept_patches import KeptPatches, digest
 from fleet.errors import FleetError, NotFound, Refused
 
-#: Lines of a file's patch from which on it is folded, rows of one answer, characters of a row.
-FOLDED, MOST_ROWS, _LONGEST_ROW = 2000, 2000, 2000
+#: Rows of one answer, and bytes of all patches that are kept.
+MOST_ROWS, _MOST = 2000, 64 << 20
 #: Rows of a block that are compared word by word; longer blocks are not.
 _MOST_COMPARED = 200
-_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 _WORD = re.compile(r"\w+|\s+|.")
-_NOWHERE = "/dev/null"
+
+
+class Diff(Struct, frozen=True, kw_only=True):
+    """The files that a task, or one run, changed."""
+
+    task_id: str
+    #: The run; None: all runs together.
+    run: int | None = None
+    files: tuple[FileOfDiff, ...] = ()
+    added: int = 0
+    removed: int = 0
+    #: Of the whole patch.
+    digest: str = ""
+    #: Why there is no diff; empty if there is one.
+    no_diff: str = ""
+
+
+class DiffPart(Struct, frozen=True, kw_only=True):
+    """The hunks of one file, or some of them."""
+
+    task_id: str
+    run: int | None = None
+    file: FileOfDiff
+    hunks: tuple[DiffHunk, ...] = ()
+    #: Rows before the first and behind the last that are here; `next_row` None: that is all.
+    first_row: int = 0
+    next_row: int | None = None
+
+
+class KeptPatches:
+    """The latest patches of a process. For many threads."""
+
+    def __init__(self, most: int = _MOST) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._patches: OrderedDict[tuple[str, str], bytes] = OrderedDict()
+
+    def keep(self, task: str, patch: bytes) -> str:
+        """Keep a patch of a task; returns the digest."""
+        name = digest(patch)
+        with self._lock:
+            self._patches[task, name] = patch
+            self._patches.move_to_end((task, name))
+            while sum(map(len, self._patches.values())) > self._most and len(self._patches) > 1:
+                self._patches.popitem(last=False)
+        return name
+
+    def get(self, task: str, name: str) -> bytes | None:
+        """The patch of a task with this digest; None: not kept."""
+        with self._lock:
+            return self._patches.get((task, name))
+
+
 _KEPT = KeptPatches()
-
-
-class _Part(Struct, frozen=True):
-    """One file's patch: the place in the whole."""
-
-    start: int
-    end: int
-    shown: FileOfDiff
 
 
 def read_diff(fleet: Control, word: str, run: int | None = None) -> Diff:
@@ -48,7 +87,7 @@ def read_diff(fleet: Control, word: str, run: int | None = None) -> Diff:
         patch = _patch(fleet, task_id, run)
     except FleetError as error:
         return Diff(task_id=task_id, run=run, no_diff=error.message)
-    files = tuple(part.shown for part in _parts(patch))
+    files = tuple(part.shown for part in files_of(patch))
     return Diff(
         task_id=task_id,
         run=run,
@@ -75,11 +114,11 @@ def read_diff_file(
         patch = _patch(fleet, task_id, run)
         if of and _KEPT.keep(_name(fleet, task_id, run), patch) != of:
             raise Refused("the work has changed since the diff was read", hint="Look again.")
-    parts = _parts(patch)
+    parts = files_of(patch)
     if not 0 <= number < len(parts):
         raise NotFound(f"the diff has no file {number}", hint=f"The diff has {len(parts)} files.")
     part = parts[number]
-    hunks, count = _hunks(patch[part.start : part.end], row, MOST_ROWS)
+    hunks, count = hunks_of(patch[part.start : part.end], row, MOST_ROWS)
     found = tuple(_marked(hunk) for hunk in hunks) if words else tuple(hunks)
     more = row + MOST_ROWS < count
     return DiffPart(
@@ -103,126 +142,6 @@ def _patch(fleet: Control, task_id: str, run: int | None) -> bytes:
     if work.no_diff:
         raise NotFound(work.no_diff)
     return work.patch
-
-
-@lru_cache(maxsize=8)
-def _parts(patch: bytes) -> tuple[_Part, ...]:
-    """The patch cut into files. Kept: a page asks for one file after the other."""
-    starts = [found.start() for found in re.finditer(rb"^diff --git ", patch, re.MULTILINE)]
-    ends = [*starts[1:], len(patch)] if starts else []
-    return tuple(
-        _Part(start, end, _file(number, patch[start:end]))
-        for number, (start, end) in enumerate(zip(starts, ends, strict=True))
-    )
-
-
-def _file(number: int, data: bytes) -> FileOfDiff:
-    """What the header of one file's patch says."""
-    head, _, body = data.partition(b"\n@@ ")
-    body = body.partition(b"\n")[2]
-    lines = head.decode(errors="replace").split("\n")
-    facts = {name: line for line in lines for name in _FACTS if line.startswith(name)}
-    old = path_in_header(facts["--- "]) if "--- " in facts else ""
-    new = path_in_header(facts["+++ "]) if "+++ " in facts else ""
-    path = new if new and new != _NOWHERE else old
-    if "rename to " in facts:
-        path, old = _unquoted(facts["rename to "][10:]), _unquoted(facts["rename from "][12:])
-    if not path:
-        path = _from_first_line(lines[0])
-    rows = body.count(b"\n")
-    added = len(re.findall(rb"^\+", body, re.MULTILINE))
-    removed = len(re.findall(rb"^-", body, re.MULTILINE))
-    kind = _kind(facts, binary=b"GIT binary patch" in head or b"\nBinary files " in head)
-    return FileOfDiff(
-        number=number,
-        path=path,
-        was=old if "rename to " in facts else "",
-        kind=kind,
-        added=0 if kind == "binary" else added,
-        removed=0 if kind == "binary" else removed,
-        lines=rows,
-        folded=rows > FOLDED,
-        digest=digest(data),
-    )
-
-
-_FACTS = (
-    "--- ", "+++ ", "rename from ", "rename to ", "new file mode", "deleted file mode", "old mode",
-)  # fmt: skip
-
-
-def _kind(facts: dict[str, str], *, binary: bool) -> FileKind:
-    if binary:
-        return "binary"
-    if "new file mode" in facts:
-        return "added"
-    if "deleted file mode" in facts:
-        return "deleted"
-    if "rename to " in facts:
-        return "renamed"
-    return "mode" if "old mode" in facts and "+++ " not in facts else "changed"
-
-
-def _unquoted(name: str) -> str:
-    return (
-        path_in_header(f"+++ b/{name}")
-        if not name.startswith('"')
-        else (path_in_header(f'+++ "b/{name[1:]}'))
-    )
-
-
-def _from_first_line(line: str) -> str:
-    """`diff --git a/x b/x`: of a file without hunks both names are the same."""
-    rest = line.removeprefix("diff --git ")
-    half = rest[: len(rest) // 2]
-    return path_in_header(f"--- {half}")
-
-
-def _hunks(data: bytes, first: int, most: int) -> tuple[list[DiffHunk], int]:
-    """The hunks with at most `most` rows from `first` on, and how many rows there are."""
-    found: list[DiffHunk] = []
-    rows: list[DiffRow] = []
-    head: tuple[int, int, str] | None = None
-    count = old = new = left_old = left_new = 0
-    for line in data.split(b"\n"):
-        hunk = _HUNK.match(line) if left_old <= 0 and left_new <= 0 else None
-        if hunk is not None:
-            if head is not None and rows:
-                found.append(DiffHunk(old=head[0], new=head[1], heading=head[2], rows=tuple(rows)))
-            rows = []
-            old, new = int(hunk[1]), int(hunk[3])
-            left_old, left_new = int(hunk[2] or 1), int(hunk[4] or 1)
-            head = old, new, hunk[5].decode(errors="replace")
-            continue
-        if head is None or (left_old <= 0 and left_new <= 0 and line[:1] != b"\\"):
-            continue
-        row, old, new = _row(line, old, new)
-        left_old -= row.sign in " -"
-        left_new -= row.sign in " +"
-        if first <= count < first + most:
-            if not rows:
-                head = row.old or old, row.new or new, head[2]
-            rows.append(row)
-        count += 1
-    if head is not None and rows:
-        found.append(DiffHunk(old=head[0], new=head[1], heading=head[2], rows=tuple(rows)))
-    return found, count
-
-
-def _row(line: bytes, old: int, new: int) -> tuple[DiffRow, int, int]:
-    sign = line[:1].decode("latin-1") or " "
-    text = line[1:].decode(errors="replace")
-    cut = len(text) > _LONGEST_ROW
-    text = text[:_LONGEST_ROW]
-    match sign:
-        case "-":
-            return DiffRow(sign="-", old=old, text=text, cut=cut), old + 1, new
-        case "+":
-            return DiffRow(sign="+", new=new, text=text, cut=cut), old, new + 1
-        case "\\":
-            return DiffRow(sign="\\", text=text, cut=cut), old, new
-        case _:
-            return DiffRow(sign=" ", old=old, new=new, text=text, cut=cut), old + 1, new + 1
 
 
 def _marked(hunk: DiffHunk) -> DiffHunk:

@@ -2,10 +2,11 @@
 
 import pytest
 
-from fleet.control.review.diff_lines import files_of, remark_on, review_text
+from fleet.control.review.patch import files_of
+from fleet.control.review.remarks import comment_at, lines_of, remark_on, review_text
 from fleet.errors import BadInput
 
-PATCH = """\
+PATCH = b"""\
 diff --git a/src/a.py b/src/a.py
 index 1..2 100644
 --- a/src/a.py
@@ -41,21 +42,25 @@ diff --git "a/tab\\there" "b/tab\\there"
 """
 
 
+def lines(patch, path):
+    """The lines of one file that a patch shows."""
+    (file,) = [each for each in files_of(patch) if each.shown.path == path]
+    return lines_of(patch, file)
+
+
 def test_the_lines_of_a_patch_have_the_numbers_of_the_file_after_the_change():
     """And those of a file that is gone the numbers that they had."""
-    files = files_of(PATCH)
-    assert files["src/a.py"].lines == {
+    assert lines(PATCH, "src/a.py") == {
         1: "one", 2: "TWO", 3: "--- not a header", 4: "three", 41: "forty", 42: "new",
     }  # fmt: skip
-    assert files["src/a.py"].spans == "1-4, 41-42"
-    assert files["gone"].lines == {1: "first", 2: "second"}
-    assert files["with space"].lines == {1: "x"}
-    assert files["tab\there"].lines == {1: "y"}
+    assert lines(PATCH, "gone") == {1: "first", 2: "second"}
+    assert lines(PATCH, "with space") == {1: "x"}
+    assert lines(PATCH, "tab\there") == {1: "y"}
 
 
 def test_a_remark_quotes_its_line_between_its_neighbours():
     """The agent need not count lines to see what is meant."""
-    remark = remark_on(files_of(PATCH), "a.py:2", " too loud ")
+    remark = remark_on(PATCH, comment_at("a.py:2", " too loud "))
     assert (remark.path, remark.line, remark.text) == ("src/a.py", 2, "too loud")
     assert remark.quoted == "     1  one\n>    2  TWO\n     3  --- not a header"
     told = review_text("Not like this.", [remark])
@@ -77,11 +82,18 @@ def test_a_remark_quotes_its_line_between_its_neighbours():
 def test_a_place_that_the_diff_has_not_is_refused(place, text, why):
     """With what the diff does have."""
     with pytest.raises(BadInput, match=why) as refused:
-        remark_on(files_of(PATCH), place, text)
+        remark_on(PATCH, comment_at(place, text))
     assert refused.value.hint
+
+
+def test_the_lines_that_there_are_stand_in_the_hint():
+    """Not each of them: stretches."""
+    with pytest.raises(BadInput) as refused:
+        remark_on(PATCH, ("src/a.py", 9, "x"))
+    assert refused.value.hint.endswith(": 1-4, 41-42")
 
 
 def test_a_patch_that_was_cut_is_read_as_far_as_it_goes():
     """A diff of 20 MiB is cut, and what it shows can be spoken of."""
-    cut = PATCH.partition("-old")[0]
-    assert files_of(cut)["src/a.py"].lines[41] == "forty"
+    cut = PATCH.partition(b"-old")[0]
+    assert lines(cut, "src/a.py")[41] == "forty"
