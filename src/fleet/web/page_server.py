@@ -1,5 +1,8 @@
 """The application: which address is answered by what. The door stands before all of it."""
 
+import asyncio
+import time
+from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -16,13 +19,12 @@ from starlette.types import ASGIApp
 from fleet.control import Control
 from fleet.control.acts.act_table import ActEnd, carry_out, find_act, shown_acts
 from fleet.control.page.session_store import PageSession, SessionStore
-from fleet.errors import BadInput
+from fleet.errors import BadInput, Refused
 from fleet.home.looked_at import note_look
 from fleet.web.answers import errors_answered, in_thread, json_answer
 from fleet.web.door import AllowedHosts
 from fleet.web.gate import METRICS, Gate, PeerRun, allows
 from fleet.web.now_stream import NowStream
-from fleet.web.once_only import OnceOnly
 from fleet.web.reads import Reads
 
 if TYPE_CHECKING:
@@ -32,6 +34,10 @@ STATIC = Path(__file__).parent / "static"
 V1 = "/api/v1"
 #: The type of Prometheus's text.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+#: Seconds that an answer is kept, and how many are.
+_KEPT, _MOST = 600.0, 1000
+#: Seconds that an act may take: a stop waits for the agent to end, a landing for its checks.
+_PATIENCE = 600.0
 
 
 class PageServer:
@@ -178,3 +184,38 @@ def _session(request: Request) -> PageSession:
 
 def _shown(session: PageSession) -> dict[str, str]:
     return {"id": session.id, "role": session.role, "device": session.device}
+
+
+class OnceOnly:
+    """Acts that come twice under one Idempotency-Key are carried out once, and answered alike: the
+    answers, by session and key.
+    """
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[tuple[str, str], tuple[float, bytes, asyncio.Task[ActEnd]]] = (
+            OrderedDict()
+        )
+
+    async def result(self, key: tuple[str, str], asked: Any, do: Callable[[], ActEnd]) -> ActEnd:
+        """The result of the act: now, or from the first time that the act was asked for. Raises
+        FleetError.
+        """
+        self._forget_old()
+        mark = msgspec.json.encode(asked, order="sorted")
+        if key in self._answers:
+            _, before, task = self._answers[key]
+            if before != mark:
+                raise Refused("this Idempotency-Key was used for something else")
+        else:
+            task = asyncio.create_task(in_thread(do, _PATIENCE))
+            self._answers[key] = (time.monotonic(), mark, task)
+        # A client that leaves does not undo what it asked for.
+        return await asyncio.shield(task)
+
+    def _forget_old(self) -> None:
+        until = time.monotonic() - _KEPT
+        while self._answers:
+            began, _, task = next(iter(self._answers.values()))
+            if (began > until and len(self._answers) < _MOST) or not task.done():
+                return
+            self._answers.popitem(last=False)

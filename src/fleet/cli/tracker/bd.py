@@ -201,21 +201,14 @@ def _warn(troubles: Iterable[str]) -> None:
 
 def _tell(fleet: Control, new: "NewTasks") -> None:
     """Lines for people: what was created, where it runs, and what it lacks."""
-    # Only lines for people load it.
-    from fleet.cli.tracker.verify_hint import (
-        tell_unchecked,
-        tell_without_branch,
-        tell_without_commit,
-    )
+    from fleet.cli.tracker.verify_hint import tell_lacks  # only lines for people load it
 
     settings = new.code.settings
     where = ", ".join(f"{key}: {one_line(value)}" for key, value in shown_settings(settings))
     for task in new.tasks:
         print_line(f"Created {task.id}: {one_line(task.title)}  [{where}]")
     _tell_code(new.code)
-    tell_unchecked(fleet, settings)
-    tell_without_commit(fleet, settings)
-    tell_without_branch(fleet, settings)
+    tell_lacks(fleet, settings)
 
 
 def _tell_code(code: "PlacedCode") -> None:

@@ -24,11 +24,24 @@ from fleet.schemas.shown_text import one_line
 _RUN = "FLEET_RUN_DIR"
 
 
-def tell_unchecked(fleet: Control, settings: Settings) -> None:
-    """One line on stderr; or, on a terminal and once a project, a question."""
-    if _RUN in os.environ or not is_unchecked(fleet, settings):
+def tell_lacks(fleet: Control, settings: Settings) -> None:
+    """One line on stderr for each thing that the task lacks: while it is easily mended."""
+    if _RUN in os.environ:
         return
-    cwd = settings.cwd or ""
+    if is_unchecked(fleet, settings):
+        _tell_unchecked(fleet, settings.cwd or "")
+    if root := waits_for_commit(fleet, settings):
+        _tell(f"{one_line(root)} has no commit yet, and agents begin from one: {FIRST_COMMIT}")
+    if waits_for_branch(fleet, settings):
+        cwd = one_line(settings.cwd or "")
+        way = "fleet config set --project DIR land_into=BRANCH"
+        _tell(
+            f"{cwd} has no branch checked out: finished work would wait until you name one ({way})"
+        )
+
+
+def _tell_unchecked(fleet: Control, cwd: str) -> None:
+    """One line; or, on a terminal and once a project, a question."""
     proposal = verify_proposal(cwd)
     if proposal is not None and _is_attended() and is_first_proposal(fleet, cwd):
         command, place = one_line(proposal.command), one_line(proposal.found_in)
@@ -38,26 +51,10 @@ def tell_unchecked(fleet: Control, settings: Settings) -> None:
             print(f"verify = {command}  [{one_line(cwd)}]", file=sys.stderr)
             return
     way = f"--verify 'CMD' or: {one_line(way_to_verify(proposal))}"
-    print(folded(f"no verify command: fleet can only say *plausible*; {way}"), file=sys.stderr)
+    _tell(f"no verify command: fleet can only say *plausible*; {way}")
 
 
-def tell_without_commit(fleet: Control, settings: Settings) -> None:
-    """One line on stderr, before a run is refused: agents work in a clone, and need a commit."""
-    if _RUN in os.environ or not (root := waits_for_commit(fleet, settings)):
-        return
-    words = f"{one_line(root)} has no commit yet, and agents begin from one: {FIRST_COMMIT}"
-    print(folded(words), file=sys.stderr)
-
-
-def tell_without_branch(fleet: Control, settings: Settings) -> None:
-    """One line on stderr, while the branch is easily named: finished work would wait for that."""
-    if _RUN in os.environ or not waits_for_branch(fleet, settings):
-        return
-    cwd = one_line(settings.cwd or "")
-    words = (
-        f"{cwd} has no branch checked out: finished work would wait until you name one"
-        " (fleet config set --project DIR land_into=BRANCH)"
-    )
+def _tell(words: str) -> None:
     print(folded(words), file=sys.stderr)
 
 
