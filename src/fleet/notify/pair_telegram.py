@@ -15,7 +15,7 @@ from fleet.notify.channels.telegram import updates
 from fleet.notify.connect_channels import telegram_bot
 
 #: Seconds that a code is good for, and that one call waits for its sender.
-LASTS, _WAIT = 600.0, 10
+_LASTS, _WAIT = 600.0, 10
 
 
 class Pairing(Struct, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ class Pairing(Struct, frozen=True, kw_only=True):
 
 
 def pair_telegram(
-    home: Home, settings: TelegramSettings, show: Callable[[str, str], None], lasts: float = LASTS
+    home: Home, settings: TelegramSettings, show: Callable[[str, str], None]
 ) -> Pairing:
     """Wait for a person to send the code, which `show` gets with the bot's name."""
     bot, code = telegram_bot(settings), secrets.token_urlsafe(9)
@@ -37,10 +37,10 @@ def pair_telegram(
         )
     with sole_process(home, NOTIFIER):  # a bot has one reader at a time
         show(name, code)
-        end, since = time.monotonic() + lasts, ""
+        end, since = time.monotonic() + _LASTS, ""
         while time.monotonic() < end:
             try:
-                found, since = updates(bot, since, min(_WAIT, max(1, int(lasts))))
+                found, since = updates(bot, since, _WAIT)
             except ReadTrouble as trouble:
                 raise FleetError(trouble.problem) from None
             for said in (update.message for update in found):

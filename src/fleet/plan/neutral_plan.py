@@ -34,6 +34,12 @@ class SpecText(Struct, frozen=True, kw_only=True):
     def main(self) -> SpecFile:
         return self.files[0]
 
+    @property
+    def to_read(self) -> tuple[str, ...]:
+        """The sentence that names these documents to an agent; none: nothing lies beside."""
+        names = ", ".join(each.name for each in self.beside)
+        return (f"Read beside it: {names}.",) if names else ()
+
     def document(self, name: str) -> SpecFile | None:
         """A document beside the tasks, by file name."""
         return next((each for each in self.beside if each.name.endswith(name)), None)

@@ -27,8 +27,6 @@ def read_kiro(spec: SpecText) -> Plan:
     file = spec.main
     requirements = criteria(spec.document("requirements.md"))
     boxes = boxes_of(file.text)
-    beside = [each.name for each in spec.beside]
-    read = [f"Read beside it: {', '.join(beside)}."] if beside else []
 
     def context(box: CheckBox) -> Sequence[str]:
         named = [
@@ -37,7 +35,8 @@ def read_kiro(spec: SpecText) -> Plan:
         words = [
             f"- {number}: {requirements[number]}" for number in named if number in requirements
         ]
-        return ["Requirements:\n" + "\n".join(dict.fromkeys(words)), *read] if words else read
+        listed = ["Requirements:\n" + "\n".join(dict.fromkeys(words))] if words else []
+        return [*listed, *spec.to_read]
 
     tasks = tasks_of(boxes, file.name, context=context)
     groups = {task.parent for task in tasks}

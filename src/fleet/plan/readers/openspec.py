@@ -15,9 +15,7 @@ from fleet.plan.readers.markdown_boxes import boxes_of
 def read_openspec(spec: SpecText) -> Plan:
     """A task for each box, one after the other."""
     file = spec.main
-    beside = [each.name for each in spec.beside]
-    context = [f"Read beside it: {', '.join(beside)}."] if beside else []
-    tasks = tasks_of(boxes_of(file.text), file.name, context=lambda _: context)
+    tasks = tasks_of(boxes_of(file.text), file.name, context=lambda _: spec.to_read)
     groups = {task.parent for task in tasks}
     after = in_order([Ordered(key=task.key, stage=0) for task in tasks if task.key not in groups])
     proposal = spec.document("proposal.md")

@@ -30,12 +30,10 @@ _MARK = re.compile(r"[^\[\]\s,]+")
 def read_spec_kit(spec: SpecText) -> Plan:
     """A task for each box; a box without an id is told of by the check of the plan."""
     file = spec.main
-    beside = [each.name for each in spec.beside]
-    read = f"Read beside it: {', '.join(beside)}." if beside else ""
     tasks: list[PlannedTask] = []
     order: list[Ordered] = []
     for box in map(unwrapped, boxes_of(file.text)):
-        task, marks = _task(box, file.name, read)
+        task, marks = _task(box, file.name, spec.to_read)
         tasks.append(task)
         stage = tuple(section.line for section in box.sections)
         order.append(Ordered(key=task.key, stage=stage, parallel="P" in marks))
@@ -46,12 +44,12 @@ def read_spec_kit(spec: SpecText) -> Plan:
     )
 
 
-def _task(box: CheckBox, name: str, read: str) -> tuple[PlannedTask, Sequence[str]]:
+def _task(box: CheckBox, name: str, to_read: Sequence[str]) -> tuple[PlannedTask, Sequence[str]]:
     found = TASK.fullmatch(box.text)
     key, marks, text = (
         (found[1], _MARK.findall(found[2]), found[3]) if found else ("", [], box.text)
     )
-    context = [read, *(each.prose for each in box.sections if each.level > 1)]
+    context = [*to_read, *(each.prose for each in box.sections if each.level > 1)]
     task = PlannedTask(
         key=key,
         title=title_of(text),

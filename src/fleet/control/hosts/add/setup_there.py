@@ -60,7 +60,6 @@ def facts(request: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": platform.node(),
         "python": platform.python_version(),
-        "program": sys.executable,
         "tag": own_tag(),
         "git": _said(git, "version").removeprefix("git version ") if git else "",
         "home": str(home),
