@@ -4,6 +4,7 @@
 """
 
 import os
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from fleet.forge.forge_protocol import Forge
 from fleet.forge.gitea import Gitea
 from fleet.forge.github import GitHub
 from fleet.forge.repository_address import address_of
+from tests.builders import a_program
+from tests.fakes import compiled
 from tests.forges.real_gitea import GiteaPeople, RealGitea
 from tests.forges.scripted_gitea import TOKEN, scripted_gitea
 from tests.forges.state import ForgeState, People
@@ -61,8 +64,10 @@ def scripted_gitea_world(root: Path):
 
 def gh_env(state: ForgeState) -> dict[str, str]:
     """The environment in which `gh` is the scripted one."""
+    program = compiled(Path(__file__).with_name("scripted_gh.py"))
+    gh = a_program(state.file.parent / "bin/gh", f'exec {sys.executable} -I -S {program} "$@"')
     return {
-        "PATH": f"{TESTS / 'tests/forges'}:{os.environ['PATH']}",
+        "PATH": f"{Path(gh).parent}:{os.environ['PATH']}",
         "SCRIPTED_FORGE": str(state.file.parent),
         "SCRIPTED_FORGE_TESTS": str(TESTS),
     }

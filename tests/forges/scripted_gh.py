@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """A scripted `gh`: the commands that fleet gives, over the state that $SCRIPTED_FORGE names.
 
 What it prints, where, and how it ends are as those of gh 2.23 to 2.80.
@@ -7,10 +6,11 @@ What it prints, where, and how it ends are as those of gh 2.23 to 2.80.
 import json
 import os
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 sys.path.insert(0, os.environ["SCRIPTED_FORGE_TESTS"])
-from tests.forges.state import WRITERS, ForgeState  # noqa: E402
+from tests.forges.state import WRITERS, ForgeState
 
 STATE = ForgeState(Path(os.environ["SCRIPTED_FORGE"]))
 
@@ -41,7 +41,10 @@ def pr_list(args):
 def pr_create(args):
     head, base = option(args, "--head"), option(args, "--base")
     if not STATE.tip(head):
-        fail(f"pull request create failed: GraphQL: Head sha can't be blank, Head ref must be a branch (createPullRequest)")
+        fail(
+            "pull request create failed: GraphQL: Head sha can't be blank,"
+            " Head ref must be a branch (createPullRequest)"
+        )
     pull = STATE.open(head, base, option(args, "--title"), sys.stdin.read())
     print(pull_page(pull["number"]))
 
@@ -50,14 +53,18 @@ def pr_merge(args):
     number = int(args[0])
     pull = STATE.pull(number)
     if pull["head"] != option(args, "--match-head-commit"):
-        fail("GraphQL: Head branch was modified. Review and try the merge again. (mergePullRequest)")
+        fail(
+            "GraphQL: Head branch was modified. Review and try the merge again. (mergePullRequest)"
+        )
     if STATE.read()["queue"]:
         with STATE.changing() as known:
             known["pulls"][str(number)]["queued"] = True
-        print(f"✓ Pull request #{number} will be added to the merge queue for main when ready", file=sys.stderr)
+        added = f"✓ Pull request #{number} will be added to the merge queue for main when ready"
+        print(added, file=sys.stderr)
         return
     if not STATE.mergeable(pull):
-        fail(f"X Pull request #{number} is not mergeable: the merge commit cannot be cleanly created.")
+        why = "the merge commit cannot be cleanly created."
+        fail(f"X Pull request #{number} is not mergeable: {why}")
     how = next(flag for flag in ("--merge", "--squash", "--rebase") if flag in args)
     STATE.merge(number, how.removeprefix("--"))
     print(f"✓ Merged pull request #{number} ({pull['title']})", file=sys.stderr)
@@ -81,7 +88,8 @@ def context(each):
 
 
 def graphql(args):
-    fields = dict(word.partition("=")[::2] for flag, word in zip(args, args[1:]) if flag in ("-f", "-F"))
+    given = [word for flag, word in pairwise(args) if flag in ("-f", "-F")]
+    fields = dict(word.partition("=")[::2] for word in given)
     number = int(fields["number"])
     pull, known = STATE.pull(number), STATE.read()
     if pull is None:
@@ -103,22 +111,50 @@ def graphql(args):
         "isInMergeQueue": pull["queued"],
         "isMergeQueueEnabled": known["queue"],
         "mergeCommit": {"oid": pull["merge_commit"]} if pull["merge_commit"] else None,
-        "commits": {"nodes": [{"commit": {
-            "oid": pull["head"],
-            "statusCheckRollup": {"contexts": {"nodes": checks}} if checks else None,
-        }}]},
-        "reviewThreads": {"nodes": [
-            {"id": f"T{each['id']}", "isResolved": not each["open"], "path": each["path"],
-             "line": each["line"], "comments": {"nodes": [
-                {"id": f"C{each['id']}", "body": each["text"], "author": {"login": each["author"]},
-                 "authorAssociation": association(each["author"])}]}}
-            for each in known["remarks"] if each["number"] == number
-        ]},
-        "reviews": {"nodes": [
-            {"id": f"R{each['id']}", "state": each["state"].upper(), "body": each["text"],
-             "author": {"login": each["author"]}, "authorAssociation": association(each["author"])}
-            for each in reviews
-        ]},
+        "commits": {
+            "nodes": [
+                {
+                    "commit": {
+                        "oid": pull["head"],
+                        "statusCheckRollup": {"contexts": {"nodes": checks}} if checks else None,
+                    }
+                }
+            ]
+        },
+        "reviewThreads": {
+            "nodes": [
+                {
+                    "id": f"T{each['id']}",
+                    "isResolved": not each["open"],
+                    "path": each["path"],
+                    "line": each["line"],
+                    "comments": {
+                        "nodes": [
+                            {
+                                "id": f"C{each['id']}",
+                                "body": each["text"],
+                                "author": {"login": each["author"]},
+                                "authorAssociation": association(each["author"]),
+                            }
+                        ]
+                    },
+                }
+                for each in known["remarks"]
+                if each["number"] == number
+            ]
+        },
+        "reviews": {
+            "nodes": [
+                {
+                    "id": f"R{each['id']}",
+                    "state": each["state"].upper(),
+                    "body": each["text"],
+                    "author": {"login": each["author"]},
+                    "authorAssociation": association(each["author"]),
+                }
+                for each in reviews
+            ]
+        },
     }
     print(json.dumps({"data": {"repository": {"pullRequest": answer}}}))
 
