@@ -12,7 +12,7 @@ from fleet.queue.protocol import Draft
 from fleet.queue.sql.postgres import open_postgres
 from fleet.runs.questions import questions_file
 from fleet.runs.questions.questions_file import add_block
-from fleet.supervisor.travel.host_travel import HostTravel
+from fleet.supervisor.hosts.host_travel import HostTravel
 from tests.builders import NOW
 
 TTL = timedelta(minutes=5)

@@ -18,8 +18,8 @@ from fleet.queue.sql.travel.live_lines import LiveBytes, LiveLines
 from fleet.queue.sql.travel.run_files import PART, RunFiles
 from fleet.runs import event_log
 from fleet.schemas import Released
-from fleet.supervisor.travel import live_sender
-from fleet.supervisor.travel.live_sender import LiveSender
+from fleet.supervisor.hosts import live_sender
+from fleet.supervisor.hosts.live_sender import LiveSender
 from tests.builders import a_run
 from tests.settled import settle
 

@@ -16,13 +16,13 @@ from fleet.supervisor.active.assign_account import AccountAssigner
 from fleet.supervisor.active.budget_meter import BudgetMeter
 from fleet.supervisor.assignments import Assignment, Assignments
 from fleet.supervisor.hosts.heartbeat import Heartbeat, NoHosts
+from fleet.supervisor.hosts.host_travel import HostTravel
 from fleet.supervisor.queue_io.queue_thread import QueueThread
 from fleet.supervisor.shortage import ResourceBackoff
 from fleet.supervisor.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
     from fleet.queue.protocol import Queue
-    from fleet.supervisor.travel.host_travel import HostTravel
 
 #: How many runs are inspected at once.
 _INSPECTIONS = 64
@@ -88,8 +88,6 @@ class SupervisorState:
 
     def share(self, open_queue: "Callable[[], Queue]") -> None:
         """Other hosts work on the queue too: tasks and what is known of them travel."""
-        from fleet.supervisor.travel.host_travel import HostTravel  # one machine needs none of it
-
         living, me = self.assignments.living, self.queue.owner
         self.travel = HostTravel(self.home, self.config, open_queue, living, me=me)
 

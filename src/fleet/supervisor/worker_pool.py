@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -21,21 +22,42 @@ T = TypeVar("T")
 SIZE = 8
 
 
-class WorkerPool:
+class LoopCalls:
+    """Calls that other threads leave to the loop's own thread."""
+
+    def __init__(self) -> None:
+        self._left: deque[Callable[[], None]] = deque()
+        self._ready, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def fileno(self) -> int:
+        """Readable when there are calls to make."""
+        return self._ready
+
+    def leave(self, call: Callable[[], None]) -> None:
+        """Have the loop's thread make a call, and wake the loop."""
+        self._left.append(call)
+        with suppress(BlockingIOError):  # a full pipe wakes the loop just as well
+            os.write(self._wake, b"!")
+
+    def deliver(self) -> None:
+        """Make all calls that were left. For the loop's thread only."""
+        with suppress(BlockingIOError):
+            while os.read(self._ready, 4096):
+                pass
+        while self._left:
+            self._left.popleft()()
+
+
+class WorkerPool(LoopCalls):
     """Runs jobs in the order in which they were submitted, `size` at a time."""
 
     def __init__(self, size: int = SIZE) -> None:
+        super().__init__()
         self._jobs: SimpleQueue[tuple[Callable[[], Any], Callable[[Any], None]]] = SimpleQueue()
-        self._results: deque[tuple[Callable[[Any], None], Any]] = deque()
-        self._ready, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._size = size
         self._threads = 0
         #: Jobs whose result was not delivered yet.
         self.pending = 0
-
-    def fileno(self) -> int:
-        """Readable when there are results to deliver."""
-        return self._ready
 
     def submit(self, job: Callable[[], T], done: Callable[[T], None]) -> None:
         """Run `job` in a thread; `deliver` passes the result to `done`.
@@ -48,17 +70,11 @@ class WorkerPool:
         self.pending += 1
         self._jobs.put((job, done))
 
-    def deliver(self) -> None:
-        """Pass all results to their callbacks. For the loop's thread only."""
-        with suppress(BlockingIOError):
-            while os.read(self._ready, 4096):
-                pass
-        while self._results:
-            done, result = self._results.popleft()
-            self.pending -= 1
-            if isinstance(result, BaseException):
-                raise result
-            done(result)
+    def _finish(self, done: Callable[[Any], None], result: Any) -> None:
+        self.pending -= 1
+        if isinstance(result, BaseException):
+            raise result
+        done(result)
 
     def _work(self) -> None:
         while True:
@@ -67,6 +83,4 @@ class WorkerPool:
                 result = job()
             except BaseException as error:  # noqa: BLE001 - `deliver` raises it again
                 result = error
-            self._results.append((done, result))
-            with suppress(BlockingIOError):  # a full pipe wakes the loop just as well
-                os.write(self._wake, b"!")
+            self.leave(partial(self._finish, done, result))

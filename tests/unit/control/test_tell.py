@@ -6,7 +6,7 @@ from fleet.control import Control
 from fleet.control.tasks.tell import tell
 from fleet.home import messages
 from fleet.queue.protocol import Draft
-from fleet.supervisor.travel.host_travel import hand_on, is_message
+from fleet.supervisor.hosts.host_travel import hand_on, is_message
 
 ENV = {"USER": "ada"}
 

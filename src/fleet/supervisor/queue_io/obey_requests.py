@@ -10,9 +10,9 @@ from fleet.runs.questions.asked_json import record_answer
 from fleet.schemas import Request, Stopped
 from fleet.schemas.decision import MESSAGE
 from fleet.spool.drop_box import give_answer
+from fleet.supervisor.hosts.host_travel import hand_on, is_message
 from fleet.supervisor.state import SupervisorState
 from fleet.supervisor.stop_runs import stop_task
-from fleet.supervisor.travel.host_travel import hand_on, is_message
 
 
 class RequestObeyer:

@@ -5,7 +5,6 @@ call that fails is made again, each at its own pace, and none is dropped. So a q
 delays the calls that need it and nothing else.
 """
 
-import os
 import threading
 import time
 from collections import deque
@@ -22,6 +21,7 @@ from fleet.errors import BadInput, FleetError, NotFound, QueueError, Refused, Wr
 from fleet.queue.protocol import Filter, LeaseLost, Queue
 from fleet.schemas import Lease, Settlement, Task
 from fleet.schemas.hosts.lease_terms import ALONE, LeaseTerms
+from fleet.supervisor.worker_pool import LoopCalls
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class QueueCall(Struct, eq=False):
     due: float = 0.0
 
 
-class QueueThread:
+class QueueThread(LoopCalls):
     """Calls the queue for its owner, a supervisor: in order, one call at a time."""
 
     def __init__(
@@ -69,15 +69,13 @@ class QueueThread:
         owner: str = "",
         terms: LeaseTerms = ALONE,
     ) -> None:
+        super().__init__()
         self.owner, self.terms = owner, terms
         self._open = open_queue
         self._say = say
         #: Called in the queue's thread with a queue whose files are not at their path any more.
         self._rescue = rescue
         self._calls: SimpleQueue[QueueCall | None] = SimpleQueue()
-        #: What is to be done in the loop's thread.
-        self._answers: deque[Callable[[], None]] = deque()
-        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._closing = threading.Event()
         self._threads = [
             threading.Thread(target=work, name=work.__name__, daemon=True)
@@ -92,10 +90,6 @@ class QueueThread:
     def start(self) -> None:
         for thread in self._threads:
             thread.start()
-
-    def fileno(self) -> int:
-        """Readable when there are answers to deliver."""
-        return self._wake_read
 
     @property
     def problem(self) -> str:
@@ -134,14 +128,6 @@ class QueueThread:
     def named(self, ids: tuple[str, ...], then: Callable[[list[Task]], None]) -> None:
         """The tasks with these ids, as far as they exist."""
         self.find(Filter(ids=ids, include_closed=True), then)
-
-    def deliver(self) -> None:
-        """Hand out the answers that have come. In the loop's thread."""
-        with suppress(BlockingIOError):
-            while os.read(self._wake_read, 4096):
-                pass
-        while self._answers:
-            self._answers.popleft()()
 
     def retry(self) -> None:
         """Make the calls again that failed and are due."""
@@ -208,7 +194,7 @@ class QueueThread:
                 _close(queue)
                 queue = None
             for call, answer in zip(calls, answers, strict=True):
-                self._post(partial(self._answered, call, answer))
+                self.leave(partial(self._answered, call, answer))
         if queue is not None:
             queue.close()
 
@@ -235,22 +221,17 @@ class QueueThread:
             try:
                 queue = queue or self._open()
                 if queue.wait(_LISTEN):
-                    self._post(self.on_change)
+                    self.leave(self.on_change)
                     self._closing.wait(_LULL)
             except (FleetError, OSError) as error:
                 # The calling thread meets the same error and reports it.
                 if isinstance(error, WrongQueue) and queue is not None:
                     _close(queue)
                     queue = None
-                    self._post(self.on_change)
+                    self.leave(self.on_change)
                 self._closing.wait(_REST)
         if queue is not None:
             queue.close()
-
-    def _post(self, answer: Callable[[], None]) -> None:
-        self._answers.append(answer)
-        with suppress(BlockingIOError):  # a full pipe wakes the loop just as well
-            os.write(self._wake_write, b"!")
 
 
 def _answers(queue: Queue, calls: list[QueueCall]) -> list[Any]:

@@ -31,6 +31,7 @@ from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.adopt_runs import adopt_run
 from fleet.supervisor.assignments import Active, Arriving, Assignment, Claimed, Preparing, Ready
 from fleet.supervisor.finish_run import give_up, settle
+from fleet.supervisor.hosts.host_travel import Arrived, HostTravel
 from fleet.supervisor.queue_io.reopen_tasks import wake
 from fleet.supervisor.shortage import SHORT
 from fleet.supervisor.start.agent_bin import AgentPrograms
@@ -44,7 +45,6 @@ from fleet.supervisor.start.workspace import (
     prepare,
 )
 from fleet.supervisor.state import SupervisorState
-from fleet.supervisor.travel.host_travel import Arrived, HostTravel
 
 #: How long starting runs may keep the loop from everything else, in seconds.
 _SLICE = 0.02

@@ -37,8 +37,8 @@ from fleet.schemas import (
 )
 from fleet.schemas.decision import Decision, blocked
 from fleet.schemas.hosts.code_origin import CodeOrigin
+from fleet.supervisor.hosts.live_sender import LiveSender
 from fleet.supervisor.queue_io.queue_thread import QueueThread
-from fleet.supervisor.travel.live_sender import LiveSender
 from fleet.supervisor.worker_pool import WorkerPool
 from fleet.travel.pack_run import (
     files_of_run,

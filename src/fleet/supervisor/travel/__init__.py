@@ -1,1 +1,0 @@
-"""A supervisor on a queue that hosts share: what is taken over before a run and sent after one."""
