@@ -25,8 +25,7 @@ from fleet.files.tail import Follower
 from fleet.home import AGENT_BIN
 from fleet.processes import keeper_client
 from fleet.queue.protocol import Draft
-from fleet.queue.sql.tracker.counts import grouped
-from fleet.queue.sql.tracker.search import Search
+from fleet.queue.sql.tracker.search import Search, grouped
 from fleet.runs.run_directory import RunSpec, latest_run, new_run
 from fleet.supervisor.start.agent_bin import KEEPER
 from tests.bench import Figure

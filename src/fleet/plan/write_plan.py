@@ -149,8 +149,8 @@ class _BeadsWriter:
     def reconnect(self, task_id: str, wanted: set[str], ours: set[str]) -> None:
         queue = self._queue
         with queue.lock.held():
-            _, links = queue.tracker.show_with_links([task_id])
-            have = {target for _, kind, target in links if kind == "blocks"} & ours
+            _, edges = queue.tracker.show_with_edges([task_id])
+            have = {edge.depends_on_id for edge in edges if edge.type == "blocks"} & ours
             for target in sorted(have - wanted):
                 queue.tracker.undepend(task_id, target, self._actor)
             for target in sorted(wanted - have):

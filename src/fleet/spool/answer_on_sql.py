@@ -12,17 +12,13 @@ from fleet.bd.command_line import carry_out, read_line, show
 from fleet.bd.pflag import FlagError
 from fleet.errors import BadInput
 from fleet.queue.sql import dependencies
-from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.queue.sql.sql_queue import SqlQueue, Undone
 from fleet.queue.sql.tracker.related import edges_from, edges_to
 from fleet.schemas import Dependency, Settings, Task
 from fleet.spool.agent_rights import AllowedLine
 from fleet.spool.asker import Asker
 from fleet.spool.drop_box import AgentRequest, Answer
 from fleet.spool.follow_up_rules import FOLLOWS, check_made
-
-
-class _Undone(Exception):
-    """Leaves the transaction, which is undone."""
 
 
 def answer_on_sql(
@@ -62,7 +58,7 @@ def _create(
         with queue.db.writing():
             reply = carry_out(call)
             _hold_to_rules(call, reply, settings, asker, held=held)
-    except _Undone:
+    except Undone:
         pass
     else:
         asker.note_follow_ups(tuple(task.id for task in reply.created), settings)
@@ -74,7 +70,7 @@ def _hold_to_rules(
     call: Call, reply: Reply, settings: Settings, asker: Asker, *, held: bool
 ) -> None:
     if reply.code != 0 or call.line.switch("dry-run"):
-        raise _Undone
+        raise Undone
     queue, task_id = call.queue, asker.task_id
     made = [queue.get(task.id) for task in reply.created]
     asker.check_follow_ups(len(made))

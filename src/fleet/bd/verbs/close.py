@@ -107,7 +107,7 @@ def _shape(ids: Sequence[str], done: Removal, *, cascade: bool) -> Shape:
     single = len(ids) == 1 and not cascade
     body: Shape = {
         "deleted": ids[0] if single else list(ids),
-        "dependencies_removed": len(done.links),
+        "dependencies_removed": len(done.edges),
         "references_updated": len(done.mentions),
     }
     if single:
@@ -130,7 +130,7 @@ def _preview(call: Call, ids: Sequence[str], would: Removal) -> Reply:
             "preview": True,
             "would_delete": len(would.tasks),
             "would_orphan": len(would.orphans),
-            "would_remove_dependencies": len(would.links),
+            "would_remove_dependencies": len(would.edges),
             "would_remove_events": 0,
             "would_remove_labels": would.labels,
         },
@@ -140,8 +140,8 @@ def _preview(call: Call, ids: Sequence[str], would: Removal) -> Reply:
 
 def _listed(removal: Removal) -> str:
     tasks = "\n".join(f"  {task.id}: {task.title}" for task in removal.tasks)
-    links = f"  with {len(removal.links)} dependencies" if removal.links else ""
-    return f"{len(removal.tasks)} issue(s):\n{tasks}" + (f"\n{links}" if links else "")
+    edges = f"  with {len(removal.edges)} dependencies" if removal.edges else ""
+    return f"{len(removal.tasks)} issue(s):\n{tasks}" + (f"\n{edges}" if edges else "")
 
 
 CLOSE = Verb(

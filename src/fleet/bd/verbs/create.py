@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -27,10 +26,6 @@ _SINGLE = (
 )  # fmt: skip
 
 
-class DryRun(Exception):
-    """Leaves the transaction, which is undone."""
-
-
 def _create(call: Call) -> Reply:
     plans = [name for name in ("file", "graph") if call.line.has(name)]
     if not plans:
@@ -49,35 +44,27 @@ def _create_one(call: Call) -> Reply:
     draft = _draft_of(call)
     status = values.status(call.line.text("status")) if call.line.has("status") else None
     gate = _gate_of(call)
-    tasks: list[Task] = []
-    with suppress(DryRun), call.queue.db.writing():
+    with call.queue.writing(undo=call.line.switch("dry-run")):
         task = call.queue.add(draft)
         if gate is not None:
             target, kind = gate
             metadata = f'{{"gate": "{kind}"}}'
             call.queue.depend(task.id, target, "waits-for", by=call.actor, metadata=metadata)
-        tasks = [in_status(call, task, status)]
-        end_of_dry_run(call)
+        task = in_status(call, task, status)
     values.warn_of_spaces(call, draft.labels)
     if draft.defer_until is not None and draft.defer_until <= call.now:
         call.warn("Warning: --defer names a moment in the past; the task is ready now")
-    (task,) = tasks
     if call.line.switch("dry-run"):
         return Reply(
             value={**issue(task), "id": draft.id or ""}, text=f"Would create: {task.title}"
         )
-    return made(call, tasks, value=issue(task))
+    return made(call, [task], value=issue(task))
 
 
 def in_status(call: Call, task: Task, status: Status | None) -> Task:
     if status is None:
         return task
     return edit(call.queue, task.id, Change(status=status, force=True), actor=call.actor)
-
-
-def end_of_dry_run(call: Call) -> None:
-    if call.line.switch("dry-run"):
-        raise DryRun
 
 
 def made(call: Call, tasks: Sequence[Task], *, value: object) -> Reply:

@@ -5,7 +5,6 @@ What bd would drop with a warning (an unknown field, a wrong type or priority) i
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -17,7 +16,7 @@ from fleet.bd.arguments import values
 from fleet.bd.arguments.natural_time import in_utc
 from fleet.bd.command import Call, Reply
 from fleet.bd.output.json_shapes import Shape, dependency, issue
-from fleet.bd.verbs.create import DryRun, edges_of, end_of_dry_run, in_status, made
+from fleet.bd.verbs.create import edges_of, in_status, made
 from fleet.errors import BadInput, FleetError
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.edit_task import Change, edit
@@ -29,10 +28,8 @@ _SEPARATORS = re.compile(r"[,\s]+")
 
 def create_from_file(call: Call, text: str) -> Reply:
     drafts = _drafts_of_markdown(call, text)
-    tasks: list[Task] = []
-    with suppress(DryRun), call.queue.db.writing():
+    with call.queue.writing(undo=call.line.switch("dry-run")):
         tasks = [call.queue.add(draft) for draft in drafts]
-        end_of_dry_run(call)
     if call.line.switch("dry-run"):
         return _would_create(drafts, edges=sum(len(draft.depends_on) for draft in drafts))
     edges = edges_from(call.queue, [task.id for task in tasks])
@@ -47,8 +44,7 @@ def _with_edges(task: Task, edges: Sequence[Dependency]) -> Shape:
 def create_graph(call: Call, text: str) -> Reply:
     plan = _graph_of_json(call, text)
     ids: dict[str, str] = {}
-    tasks: list[Task] = []
-    with suppress(DryRun), call.queue.db.writing():
+    with call.queue.writing(undo=call.line.switch("dry-run")):
         for key, draft in plan.drafts.items():
             ids[key] = call.queue.add(draft).id
         for source, target, kind, metadata in plan.edges:
@@ -60,7 +56,6 @@ def create_graph(call: Call, text: str) -> Reply:
         for key, status in plan.statuses.items():
             in_status(call, call.queue.get(ids[key]), values.status(status))
         tasks = [call.queue.get(task_id) for task_id in ids.values()]
-        end_of_dry_run(call)
     if call.line.switch("dry-run"):
         return _would_create([*plan.drafts.values()], edges=len(plan.edges))
     return made(call, tasks, value={"ids": ids})

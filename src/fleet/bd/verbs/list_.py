@@ -14,14 +14,16 @@ from fleet.bd.pflag import Flag
 from fleet.errors import BadInput
 from fleet.queue.sql.dependencies import epics
 from fleet.queue.sql.sql_queue import SqlQueue
-from fleet.queue.sql.tracker.counts import CountGroup, figures, grouped
 from fleet.queue.sql.tracker.related import Tally, edges_from, tallies
 from fleet.queue.sql.tracker.search import (
     READY_WORK,
     WORK_TYPES,
     Condition,
+    CountGroup,
     Search,
     SortOrder,
+    figures,
+    grouped,
     holds,
     search,
     total,

@@ -10,7 +10,7 @@ from fleet.queue.beads.claim_tasks import with_entry
 from fleet.queue.beads.lease_ledger import Ledger
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.sql_queue import TITLE_LIMIT, check
-from fleet.schemas import Task, check_id
+from fleet.schemas import Edge, Task, check_id
 
 
 class Additions:
@@ -48,16 +48,16 @@ class Additions:
 
     def _verified(self, task_id: str, draft: Draft, complaint: str) -> Task:
         """The task with all links, or no task at all."""
-        shown, there = self._tracker.show_with_links([task_id, *draft.blocks])
-        wanted = {(task_id, kind, target) for kind, target in draft.depends_on}
-        wanted |= {(waiting, "blocks", task_id) for waiting in draft.blocks}
+        shown, there = self._tracker.show_with_edges([task_id, *draft.blocks])
+        wanted = {Edge(task_id, target, kind) for kind, target in draft.depends_on}
+        wanted |= {Edge(waiting, task_id, "blocks") for waiting in draft.blocks}
         if draft.parent is not None:
-            wanted.add((task_id, "parent-child", draft.parent))
+            wanted.add(Edge(task_id, draft.parent, "parent-child"))
         if task_id in shown and wanted <= there:
             return shown[task_id]
         self._undo(task_id)
         missing = sorted(wanted - there)
-        links = ", ".join(f"{one} -> {target} ({kind})" for one, kind, target in missing)
+        links = ", ".join(f"{e.task_id} -> {e.depends_on_id} ({e.type})" for e in missing)
         raise Refused(
             complaint or f"bd did not keep the dependency {links}",
             hint=f"The task was not made. Missing: {links}",

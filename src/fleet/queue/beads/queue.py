@@ -182,8 +182,8 @@ class BeadsQueue:
         return with_entry(issue, self.ledger.entry(task_id))
 
     def blockers(self, task_id: str) -> Sequence[Task]:
-        _, links = self.tracker.show_with_links([task_id])
-        targets = [target for _, edge, target in sorted(links) if edge in BLOCKING]
+        _, edges = self.tracker.show_with_edges([task_id])
+        targets = [edge.depends_on_id for edge in edges if edge.type in BLOCKING]
         if not targets:
             return []
         return [each for each in self.find(Filter(ids=tuple(targets))) if each.status != "closed"]
@@ -192,7 +192,7 @@ class BeadsQueue:
         wanted = set(ids)
         if not wanted:
             return []
-        found = (Edge(task, target, kind) for task, kind, target in self.tracker.links())
+        found = self.tracker.edges()
         return sorted(edge for edge in found if wanted & {edge.task_id, edge.depends_on_id})
 
     def comments(self, task_id: str) -> Sequence[Comment]:

@@ -1,11 +1,12 @@
 """SqlQueue: the Queue verbs over any SQL engine that keeps the Database protocol."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from fleet.errors import BadInput, FleetError, NotFound, QueueError, Refused, WriteBrokeOff
+from fleet.errors import BadInput, FleetError, NotFound, WriteBrokeOff
 from fleet.queue.protocol import Draft, Filter, LeaseLost, lost_lease, new_request
 from fleet.queue.schedules import ScheduleTable
 from fleet.queue.sql import dependencies, named_sql
@@ -32,7 +33,6 @@ from fleet.schemas import (
     Settlement,
     Task,
     Wish,
-    check_id,
 )
 from fleet.schemas.hosts.host import LEFT_TO_OTHERS, SILENT
 
@@ -41,6 +41,10 @@ TITLE_LIMIT = 500
 _OWN = "queue"
 #: What a draft and its task have in common.
 _SHARED = (set(Draft.__struct_fields__) & set(Task.__struct_fields__)) - {"id", "labels"}
+
+
+class Undone(Exception):
+    """Leaves a transaction that is undone."""
 
 
 class SqlQueue:
@@ -69,16 +73,26 @@ class SqlQueue:
         """Run a statement by its name, and fetch the returned rows."""
         return self.db.rows(self.text(name), values)
 
+    @contextmanager
+    def writing(self, *, undo: bool) -> Generator[None]:
+        """A transaction. With `undo` nothing of it stays: what was read in it is what would be."""
+        with suppress(Undone), self.db.writing():
+            yield
+            if undo:
+                raise Undone
+
     @cached_property
     def prefix(self) -> str:
         """What every new id starts with."""
         return str(self.rows("meta", {"key": "prefix"})[0][0])
 
     def add(self, draft: Draft) -> Task:
+        from fleet.queue.sql.ids import free_id  # only what makes a task needs hashes
+
         check(draft)
         with self.db.writing():
             now = self.db.now()
-            task_id = self.new_id(draft, now)
+            task_id = free_id(self, draft, now)
             labels = set(draft.labels)
             if draft.parent is not None and draft.inherit_labels:
                 labels |= set(self.get(draft.parent).labels)
@@ -323,41 +337,6 @@ class SqlQueue:
 
     def exists(self, task_id: str) -> bool:
         return bool(self.rows("exists", {"id": task_id}))
-
-    def new_id(self, draft: Draft, now: datetime) -> str:
-        """A free id for a draft; inside the transaction that uses the id."""
-        self.rows("lock_graph")  # two machines must not take one id
-        if draft.id is not None:
-            if self.exists(check_id(draft.id)):
-                raise Refused(f"issue {draft.id} already exists")
-            return draft.id
-        if draft.parent is not None:
-            return self._child_id(draft.parent)
-        return self._hash_id(draft, now)
-
-    def _child_id(self, parent: str) -> str:
-        """The parent's next number. A number that was given by hand is passed over."""
-        while numbered := self.rows("next_child", {"id": parent}):
-            child = f"{parent}.{numbered[0][0]}"
-            if not self.exists(child):
-                return child
-        raise NotFound(f'no issue found matching "{parent}"')
-
-    def _hash_id(self, draft: Draft, now: datetime) -> str:
-        """A free hash id; the first collision at a length shows that ids must grow longer."""
-        from fleet.queue import ids
-
-        known = self.rows("meta", {"key": "id_length"})
-        length = int(known[0][0]) if known else ids.SHORTEST
-        nanos = (to_micros(now) or 0) * 1000
-        seed = f"{draft.title}|{draft.description}|{draft.created_by}|{nanos}"
-        for number, candidate in enumerate(ids.candidates(self.prefix, seed, length)):
-            if not self.exists(candidate):
-                if number and length < ids.LONGEST:
-                    longer = {"key": "id_length", "value": str(length + 1)}
-                    self.rows("set_meta", longer)
-                return candidate
-        raise QueueError("no free id could be found", hint="Give one with --id.")
 
 
 def check(draft: Draft) -> None:

@@ -12,17 +12,16 @@ from fleet.queue.beads.bd_cli import bd_output
 from fleet.queue.beads.bd_cli.bd_client import FLEET, BdClient
 from fleet.queue.beads.bd_cli.bd_issue import (
     LONG,
-    Link,
     comma_separated,
     comments_in,
     create_args,
-    links_in,
+    edges_in,
     long_texts,
     rows_in,
     tasks_in,
 )
 from fleet.queue.protocol import Draft
-from fleet.schemas import Comment, Task, check_id
+from fleet.schemas import Comment, Edge, Task, check_id
 
 #: Ids in one call; a command line is not endless.
 _MANY = 200
@@ -48,9 +47,9 @@ class Tracker:
 
     def show(self, ids: Iterable[str]) -> dict[str, Task]:
         """These tasks by whole id; an unknown one is missing from the answer."""
-        return self.show_with_links(ids)[0]
+        return self.show_with_edges(ids)[0]
 
-    def show_with_links(self, ids: Iterable[str]) -> tuple[dict[str, Task], set[Link]]:
+    def show_with_edges(self, ids: Iterable[str]) -> tuple[dict[str, Task], set[Edge]]:
         """These tasks, and what they depend on."""
         wanted = [task_id for task_id in dict.fromkeys(ids) if is_id(task_id)]
         if len(wanted) == 1:
@@ -60,7 +59,7 @@ class Tracker:
             found = [row for part in parts for row in self._list(f"--id={','.join(part)}")]
         # bd also answers to a part of an id; we never mean that.
         rows = [row for row in found if row.get("id") in wanted]
-        return {task.id: task for task in tasks_in(rows)}, links_in(rows)
+        return {task.id: task for task in tasks_in(rows)}, edges_in(rows)
 
     def _show(self, task_id: str) -> list[dict[str, Any]]:
         try:
@@ -81,9 +80,9 @@ class Tracker:
             return tasks_in(self._list())
         return tasks_in(self.client.ask(["list", "--limit=0", f"--status={','.join(statuses)}"]))
 
-    def links(self) -> set[Link]:
+    def edges(self) -> set[Edge]:
         """What every issue depends on."""
-        return links_in(self._list())
+        return edges_in(self._list())
 
     def comments(self, task_id: str) -> list[Comment]:
         """What was said about an issue, oldest first."""

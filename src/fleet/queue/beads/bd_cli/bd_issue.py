@@ -12,7 +12,7 @@ from msgspec import structs
 
 from fleet.errors import BadInput, QueueUnavailable
 from fleet.queue.protocol import Draft
-from fleet.schemas import Comment, Status, Task, settings_in
+from fleet.schemas import Comment, Edge, Status, Task, settings_in
 from fleet.schemas.task import IN_METADATA
 
 #: Characters of at most four bytes: the kernel takes no argument over 128 KiB.
@@ -26,8 +26,6 @@ _FIELDS = frozenset(Task.__struct_fields__) - frozenset(
         "heartbeat_at", "not_before", *IN_METADATA,
     )
 )  # fmt: skip
-#: (task, type, what it depends on)
-Link = tuple[str, str, str]
 
 
 def rows_in(answer: Any) -> list[dict[str, Any]]:
@@ -87,13 +85,13 @@ def _task_of(row: dict[str, Any]) -> Task:
     )
 
 
-def links_in(rows: Sequence[dict[str, Any]]) -> set[Link]:
+def edges_in(rows: Sequence[dict[str, Any]]) -> set[Edge]:
     """What the issues depend on; `show` and `list` have different fields for that."""
     return {
-        (
+        Edge(
             row["id"],
-            str(edge.get("dependency_type", edge.get("type"))),
             str(edge.get("id", edge.get("depends_on_id"))),
+            str(edge.get("dependency_type", edge.get("type"))),
         )
         for row in rows
         for edge in row.get("dependencies") or ()

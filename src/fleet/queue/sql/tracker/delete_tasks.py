@@ -8,11 +8,8 @@ from msgspec import Struct
 from fleet.errors import Refused
 from fleet.queue.sql.row_mapping import to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
-from fleet.queue.sql.tracker.related import edges_from, edges_to
-from fleet.schemas import Task
-
-#: (task, what it depends on, type)
-DeletedLink = tuple[str, str, str]
+from fleet.queue.sql.tracker.related import edges_to
+from fleet.schemas import Edge, Task
 
 _TEXTS = ("description", "design", "notes", "acceptance_criteria")
 
@@ -21,10 +18,10 @@ class Removal(Struct, frozen=True, kw_only=True):
     """What a deletion takes away, or would."""
 
     tasks: Sequence[Task]
-    links: Sequence[DeletedLink]
+    edges: Sequence[Edge]
     #: Tasks that stay and depended on one that goes.
     orphans: Sequence[str]
-    #: Tasks at the other end of a link that stay and speak of one that goes.
+    #: Tasks at the other end of an edge that stay and speak of one that goes.
     mentions: Sequence[str]
 
     @property
@@ -35,19 +32,19 @@ class Removal(Struct, frozen=True, kw_only=True):
 def plan(queue: SqlQueue, ids: Sequence[str], *, cascade: bool, orphan: bool) -> Removal:
     """What would go. Without leave to cascade or to orphan, dependents forbid it."""
     going = _with_dependents(queue, ids) if cascade else list(dict.fromkeys(ids))
-    links = _links(queue, going)
-    orphans = sorted({task_id for task_id, target, _ in links if target in going} - set(going))
+    edges = queue.edges(going)
+    orphans = sorted({edge.task_id for edge in edges if edge.depends_on_id in going} - set(going))
     if orphans and not orphan:
-        blocked = next(target for task_id, target, _ in links if task_id in orphans)
+        blocked = next(edge.depends_on_id for edge in edges if edge.task_id in orphans)
         raise Refused(
             f"issue {blocked} has dependents not in deletion set;"
             " use --cascade to delete them or --force to orphan them"
         )
-    ends = {end for link in links for end in link[:2]} - set(going)
+    ends = {end for edge in edges for end in (edge.task_id, edge.depends_on_id)} - set(going)
     staying = [queue.get(end) for end in sorted(ends)]
     return Removal(
         tasks=[queue.get(task_id) for task_id in going],
-        links=links,
+        edges=edges,
         orphans=orphans,
         mentions=[task.id for task in staying if _without(task, going) is not None],
     )
@@ -78,12 +75,6 @@ def _with_dependents(queue: SqlQueue, ids: Sequence[str]) -> list[str]:
         new = list(dict.fromkeys(edge.task_id for edge in edges if edge.task_id not in going))
         going.update(dict.fromkeys(new))
     return list(going)
-
-
-def _links(queue: SqlQueue, ids: Sequence[str]) -> list[DeletedLink]:
-    found = [*edges_from(queue, ids).values(), *edges_to(queue, ids).values()]
-    links = {(edge.task_id, edge.depends_on_id, edge.type) for edges in found for edge in edges}
-    return sorted(links)
 
 
 def _without(task: Task, going: Iterable[str]) -> dict[str, str] | None:

@@ -6,7 +6,6 @@ the task of its id only if it is newer; labels, comments and edges are added, ne
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
@@ -15,6 +14,7 @@ from msgspec import Struct, field, structs
 from fleet.queue.protocol import Draft
 from fleet.queue.sql import dependencies
 from fleet.queue.sql.edit_task import save
+from fleet.queue.sql.ids import free_id
 from fleet.queue.sql.row_mapping import task_of, to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker import comments as talk
@@ -68,10 +68,6 @@ class Report(Struct, kw_only=True):
     skipped_edges: list[str] = field(default_factory=list[str])
 
 
-class _Undo(Exception):
-    """Leaves the transaction of a rehearsal."""
-
-
 def bring_in(
     queue: SqlQueue,
     rows: Iterable[Incoming | Memory],
@@ -82,12 +78,10 @@ def bring_in(
 ) -> Report:
     """Take all the rows in, or none; a rehearsal only tells what would happen."""
     arrival = _Arrival(queue, allow_stale=allow_stale, dedup=dedup)
-    with suppress(_Undo), queue.db.writing():
+    with queue.writing(undo=rehearse):
         for row in rows:
             arrival.take(row)
         arrival.connect()
-        if rehearse:
-            raise _Undo
     return arrival.report
 
 
@@ -123,7 +117,7 @@ class _Arrival:
 
     def _named(self, task: Task) -> Task:
         draft = Draft(title=task.title, description=task.description, created_by=task.created_by)
-        return structs.replace(task, id=self.queue.new_id(draft, self.queue.db.now()))
+        return structs.replace(task, id=free_id(self.queue, draft, self.queue.db.now()))
 
     def _store(self, task: Task) -> bool:
         """Write the task's own fields if they are to be written. False: it is not wanted."""
