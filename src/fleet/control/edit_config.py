@@ -5,7 +5,6 @@ A project without a verify command is proposed one, once: `proposed.json` rememb
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from shlex import quote
 from typing import Any, NamedTuple
 
 import msgspec
@@ -107,24 +106,26 @@ def _lines(project: Project | None, name: str) -> list[str]:
     return list(getattr(project, name, ()))
 
 
-def is_unchecked(fleet: Control, settings: Settings) -> bool:
-    """A task with these settings has no verify command: it can be closed as plausible at best."""
-    return not policy_of(fleet.config, settings, settings.cwd or "").policy.verify
+class NewTaskLacks(NamedTuple):
+    """What a task that was made lacks, while it is easily mended."""
+
+    #: No verify command: the task can be closed as plausible at best.
+    verify: bool
+    #: The repository that a clone would be made of, if it has no commit; empty: not so.
+    commit: str
+    #: The work would land, and no branch was checked out.
+    branch: bool
 
 
-def waits_for_commit(fleet: Control, settings: Settings) -> str:
-    """The repository that a task with these settings would work in a clone of, if there is no
-    commit to begin from; empty: there is one, or no clone is made.
-    """
+def lacks(fleet: Control, settings: Settings) -> NewTaskLacks:
+    """What a task with these settings lacks."""
     cwd = settings.cwd or ""
-    is_cloned = policy_of(fleet.config, settings, cwd).policy.isolation == "clone"
-    return without_commit(cwd) if is_cloned else ""
-
-
-def waits_for_branch(fleet: Control, settings: Settings) -> bool:
-    """The work of a task with these settings would land, and no branch was checked out."""
-    land = policy_of(fleet.config, settings, settings.cwd or "").policy.land
-    return land.mode != "off" and land.asks_branch
+    policy = policy_of(fleet.config, settings, cwd).policy
+    return NewTaskLacks(
+        verify=not policy.verify,
+        commit=without_commit(cwd) if policy.isolation == "clone" else "",
+        branch=policy.land.mode != "off" and policy.land.asks_branch,
+    )
 
 
 def verify_proposal(cwd: str) -> Proposal | None:
@@ -140,14 +141,3 @@ def is_first_proposal(fleet: Control, cwd: str) -> bool:
         return False
     _PROPOSED.write(path, [*asked, cwd], durable=False)
     return True
-
-
-def accept_proposal(fleet: Control, cwd: str, proposal: Proposal) -> None:
-    """Make the command the project's verify command."""
-    set_project_settings(fleet, cwd, [f"verify={proposal.command}"])
-
-
-def way_to_verify(proposal: Proposal | None) -> str:
-    """The command line that sets a project's verify command."""
-    command = quote(f"verify={proposal.command}") if proposal else "verify=…"
-    return f"fleet config set --project . {command}"

@@ -4,17 +4,15 @@ repository that no clone can be made of; and of work that has no branch to land 
 
 import os
 import sys
+from shlex import quote
 
 from fleet.cli.terminal_text import folded
 from fleet.control import Control
 from fleet.control.edit_config import (
-    accept_proposal,
     is_first_proposal,
-    is_unchecked,
+    lacks,
+    set_project_settings,
     verify_proposal,
-    waits_for_branch,
-    waits_for_commit,
-    way_to_verify,
 )
 from fleet.control.task_directory import FIRST_COMMIT
 from fleet.schemas import Settings
@@ -28,11 +26,14 @@ def tell_lacks(fleet: Control, settings: Settings) -> None:
     """One line on stderr for each thing that the task lacks: while it is easily mended."""
     if _RUN in os.environ:
         return
-    if is_unchecked(fleet, settings):
+    found = lacks(fleet, settings)
+    if found.verify:
         _tell_unchecked(fleet, settings.cwd or "")
-    if root := waits_for_commit(fleet, settings):
-        _tell(f"{one_line(root)} has no commit yet, and agents begin from one: {FIRST_COMMIT}")
-    if waits_for_branch(fleet, settings):
+    if found.commit:
+        _tell(
+            f"{one_line(found.commit)} has no commit yet, and agents begin from one: {FIRST_COMMIT}"
+        )
+    if found.branch:
         cwd = one_line(settings.cwd or "")
         way = "fleet config set --project DIR land_into=BRANCH"
         _tell(
@@ -47,10 +48,11 @@ def _tell_unchecked(fleet: Control, cwd: str) -> None:
         command, place = one_line(proposal.command), one_line(proposal.found_in)
         print(f"No verify command checks the tasks of {one_line(cwd)}.", file=sys.stderr)
         if _says_yes(f"Check each with `{command}` ({place}) from now on? [y/N] "):
-            accept_proposal(fleet, cwd, proposal)
+            set_project_settings(fleet, cwd, [f"verify={proposal.command}"])
             print(f"verify = {command}  [{one_line(cwd)}]", file=sys.stderr)
             return
-    way = f"--verify 'CMD' or: {one_line(way_to_verify(proposal))}"
+    verify = quote(f"verify={proposal.command}") if proposal else "verify=…"
+    way = f"--verify 'CMD' or: {one_line(f'fleet config set --project . {verify}')}"
     _tell(f"no verify command: fleet can only say *plausible*; {way}")
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from fleet.control import Control
 from fleet.control.tasks.task_files import Missing, run_of, task_id_of
+from fleet.errors import FleetError
 from fleet.git.run_baseline import DIFF
 from fleet.home import compare_json
 from fleet.runs import receipt_json
@@ -31,6 +32,14 @@ def receipt_of(fleet: Control, word: str, number: int | None = None) -> Receipt:
         f"there is no receipt of {which}",
         hint=f"Receipts are written when runs end. What goes on: fleet task {task_id} events",
     )
+
+
+def known_receipt(fleet: Control, word: str) -> Receipt | None:
+    """The receipt of the latest run that is over; None: there is none that can be read."""
+    try:
+        return receipt_of(fleet, word)
+    except FleetError:
+        return None
 
 
 def changes_of(fleet: Control, word: str, number: int | None = None) -> Changes:

@@ -173,7 +173,7 @@ def newest_log(fleet: Control) -> Path:
 def whole(doc: Document) -> Iterator[bytes]:
     """The content of the file now."""
     _check_there(doc)
-    return _Filter(doc.prefix).pick(_Tail(doc.path).read())
+    return _beginning_with(doc.prefix, _Tail(doc.path).read())
 
 
 def read_whole(path: Path) -> Iterator[bytes]:
@@ -204,10 +204,14 @@ def last_lines(path: Path, count: int) -> bytes:
 
 def followed(fleet: Control, doc: Document) -> Iterator[bytes]:
     """The content of the file and all that is added, until the run is over."""
-    tail, keep = _Tail(doc.path, rewritten=doc.rewritten), _Filter(doc.prefix)
-    yield from keep.pick(tail.read())
+    return _beginning_with(doc.prefix, _growing(fleet, doc))
+
+
+def _growing(fleet: Control, doc: Document) -> Iterator[bytes]:
+    tail = _Tail(doc.path, rewritten=doc.rewritten)
+    yield from tail.read()
     if doc.elsewhere is not None:
-        yield from keep.pick(watched(fleet, doc.elsewhere, doc.name))
+        yield from watched(fleet, doc.elsewhere, doc.name)
         return
     if doc.run is not None:
         watch = DirectoryWatch()
@@ -215,7 +219,7 @@ def followed(fleet: Control, doc: Document) -> Iterator[bytes]:
             watch.add(folder)
         try:
             for _ in _until_over(fleet, doc.run, watch):
-                yield from keep.pick(tail.read())
+                yield from tail.read()
         finally:
             watch.close()
     _check_there(doc)
@@ -256,21 +260,16 @@ def followed_log(fleet: Control, first: Path, lines: int | None) -> Generator[by
         watch.close()
 
 
-class _Filter:
+def _beginning_with(prefix: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Lines that begin with a prefix, from chunks of any size; all bytes without a prefix."""
-
-    def __init__(self, prefix: bytes) -> None:
-        self._prefix = prefix
-        self._framer = Framer(_LONGEST_LINE)
-
-    def pick(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        if not self._prefix:
-            yield from chunks
-            return
-        for chunk in chunks:
-            for line in self._framer.feed(chunk):
-                if line.data.startswith(self._prefix):
-                    yield line.data + b"\n"
+    if not prefix:
+        yield from chunks
+        return
+    framer = Framer(_LONGEST_LINE)
+    for chunk in chunks:
+        for line in framer.feed(chunk):
+            if line.data.startswith(prefix):
+                yield line.data + b"\n"
 
 
 class _Tail:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from fleet.control import Control
 from fleet.files.safe_read import stamp_of
 from fleet.runs import receipt_json
-from fleet.runs.outcome_history import FILE, FORGIVEN, Ending, history, read_ending, spent_before
+from fleet.runs.outcome_history import FILE, FORGIVEN, history, read_ending, spent_before
 from fleet.runs.run_directory import Run, newest_first
 from fleet.schemas import Spend, Task
 from fleet.schemas.receipt import VerdictState
@@ -21,15 +21,12 @@ _Stamp = tuple[object, ...]
 class PastOfTask(Struct, frozen=True, kw_only=True):
     """The runs of a task that are over, for one line."""
 
-    #: The latest run's number; 0: there is none.
-    latest: int = 0
-    #: The number of the latest run that is over.
+    #: The number of the latest run that is over; 0: none is.
     over: int = 0
     attempts: int = 0
     spent: Spend = Spend()
     verdict: VerdictState | None = None
-    #: The ending of the latest run that is over, and its account.
-    last: Ending | None = None
+    #: Of the latest run that is over.
     account: str = ""
     model: str = ""
 
@@ -60,21 +57,17 @@ class PastRunsCache:
 
 def past_of(task_dir: Path, runs: list[Run]) -> PastOfTask:
     """Read the records of a task whose latest runs are these."""
-    if not runs:
-        return PastOfTask()
     over = next(((run, end) for run in runs if (end := read_ending(run)) is not None), None)
     if over is None:
-        return PastOfTask(latest=runs[0].number)
+        return PastOfTask()
     run, ending = over
     receipt = receipt_json.read(run)
     verdict = receipt.verdict.state if receipt is not None and receipt.verdict else None
     return PastOfTask(
-        latest=runs[0].number,
         over=run.number,
         attempts=history(task_dir).attempts,
         spent=spent_before(task_dir),
         verdict=verdict,
-        last=ending,
         account=ending.account,
         model=receipt.model if receipt is not None else "",
     )

@@ -10,10 +10,10 @@ from msgspec import Struct
 from fleet.control import Control
 from fleet.control.compare.begin import MARK, comparison_of
 from fleet.control.compare.results import results
-from fleet.control.tasks.receipt import receipt_of
-from fleet.errors import BadInput, FleetError
+from fleet.control.tasks.receipt import known_receipt
+from fleet.errors import BadInput
 from fleet.home import compare_json
-from fleet.schemas import Check, Finding, Receipt, Task
+from fleet.schemas import Check, Finding, Task
 from fleet.schemas.comparison import DONE, ComparisonState, Entry, Result
 
 #: Characters of a claim that are shown.
@@ -100,7 +100,7 @@ def comparison_id(fleet: Control, task: Task) -> str:
 
 def _entry(fleet: Control, entry: Entry) -> ComparedEntry:
     assert entry.result is not None
-    receipt = _receipt(fleet, entry)
+    receipt = known_receipt(fleet, entry.task_id) if entry.task_id else None
     verdict = receipt.verdict if receipt is not None else None
     return ComparedEntry(
         number=entry.number,
@@ -114,12 +114,3 @@ def _entry(fleet: Control, entry: Entry) -> ComparedEntry:
         checks=receipt.checks if receipt is not None else (),
         findings=verdict.broken if verdict is not None else (),
     )
-
-
-def _receipt(fleet: Control, entry: Entry) -> Receipt | None:
-    if not entry.task_id:
-        return None
-    try:
-        return receipt_of(fleet, entry.task_id)
-    except FleetError:
-        return None

@@ -8,15 +8,15 @@ from msgspec import Struct, structs
 
 from fleet.control import Control
 from fleet.control.landing.open_landings import landing_of
+from fleet.control.tasks.receipt import known_receipt
 from fleet.control.tasks.show import SettingOf, settings_shown, task_details
-from fleet.control.tasks.task_files import Missing
 from fleet.control.view.now import TaskRow
 from fleet.control.view.queue_read import QueueRead, with_edges
 from fleet.control.view.read_now import NowReader
 from fleet.control.view.task.comparison_view import comparison_id
 from fleet.control.view.why_not_now import conditions
-from fleet.errors import FleetError, InvalidTask
-from fleet.files.safe_read import open_regular, tail
+from fleet.errors import InvalidTask
+from fleet.files.safe_read import tail
 from fleet.git.run_baseline import DIFF
 from fleet.home.landing_json import Landing
 from fleet.home.messages import Delivery
@@ -111,7 +111,7 @@ def read_whole_task(fleet: Control, word: str, now: datetime) -> WholeTask:
     details = task_details(fleet, task, now)
     rows = rows_of(fleet, (task, *_around(fleet, task)), now)
     row, queue = rows[0][task.id], rows[1]
-    receipt = _last_receipt(fleet, task)
+    receipt = known_receipt(fleet, task.id)
     return WholeTask(
         as_of=now,
         row=row,
@@ -188,15 +188,6 @@ def run_summary(run: Run) -> RunSummary:
     return found
 
 
-def _last_receipt(fleet: Control, task: Task) -> Receipt | None:
-    from fleet.control.tasks.receipt import receipt_of
-
-    try:
-        return receipt_of(fleet, task.id)
-    except (Missing, FleetError):
-        return None
-
-
 def _texts(task_dir: Path) -> TaskTexts:
     plan, knowledge = task_dir / "artifacts/PLAN_AND_STATUS.md", task_dir / "artifacts/KNOWLEDGE.md"
     cut = [name for name, path in (("plan", plan), ("knowledge", knowledge)) if _is_long(path)]
@@ -206,18 +197,10 @@ def _texts(task_dir: Path) -> TaskTexts:
 
 
 def _is_long(path: Path) -> bool:
-    import os
-
     try:
-        fd = open_regular(path)
-    except InvalidTask:
+        return path.lstat().st_size > _LONGEST_TEXT
+    except OSError:
         return False
-    if fd is None:
-        return False
-    try:
-        return os.fstat(fd).st_size > _LONGEST_TEXT
-    finally:
-        os.close(fd)
 
 
 def _questions(task_dir: Path) -> Iterator[QuestionAsked]:
