@@ -4,7 +4,6 @@ The candidate has exactly that tree, whatever became of the clone since. A perso
 where the settings say so by then, or where the work touches what is protected.
 """
 
-import os
 import time
 from datetime import datetime
 
@@ -17,12 +16,12 @@ from fleet.git import repository
 from fleet.git.clone.task_refs import task_refs
 from fleet.git.clone.task_work import brought_commit
 from fleet.git.git_command import Git
-from fleet.git.path_patterns import PathPatterns
 from fleet.git.refs import commit_of, merge_base
 from fleet.git.repository import shown
 from fleet.git.tree_difference import changed_names
 from fleet.home import Home, clone_record, landing_json
 from fleet.home.landing_json import Landing
+from fleet.landing.fold.fold_checks import protected_paths
 from fleet.landing.waiting_work import WaitingWork
 from fleet.schemas.shown_text import some
 
@@ -115,12 +114,10 @@ def _candidate(home: Home, work: WaitingWork) -> tuple[str, tuple[str, ...]]:
 
 def _protected(git: Git, work: WaitingWork, commit: str) -> tuple[str, ...]:
     """The protected paths that differ from what the work has in common with the branch."""
-    landing, plan = work.landing, work.plan
+    landing = work.landing
     if not work.rules.protect:
         return ()
     tip = commit_of(git, f"refs/heads/{landing.into}")
     since = (merge_base(git, tip, commit) if tip else "") or landing.base
-    inside = os.path.relpath(plan.project, os.path.realpath(landing.repository))
-    patterns = PathPatterns(work.rules.protect, inside)
     paths = map(shown, changed_names(git, since, landing.tree))
-    return tuple(path for path in paths if patterns.match(path))
+    return protected_paths(work.plan.policy, landing.repository, paths)

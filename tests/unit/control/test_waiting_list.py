@@ -1,10 +1,13 @@
 """What waits to land, by the records and by the project's branches."""
 
 import pytest
+from msgspec import structs
 
 from fleet.cli.landing.waiting_table import waiting_table
 from fleet.control.landing.open_landings import landing_tasks
 from fleet.control.landing.waiting_list import waiting_list
+from fleet.home import task_json
+from fleet.schemas import Settings
 from tests.builders import NOW
 from tests.conftest import need
 from tests.unit.control.landed import WaitingHome
@@ -60,6 +63,17 @@ def test_protected_paths_are_named(place):
     place.waits("asks", files={"migrations__1": "x\n", "a": "y\n"})
     (found,) = waiting_list(place.fleet).work
     assert found.protected == ("migrations/1",)
+
+
+def test_protected_paths_are_those_of_the_project_not_of_the_repository(place):
+    """As for the lander: the patterns of a project in a subdirectory are from there on."""
+    place.configure(f'\n[projects."{place.repo.root}/app"]\nland_protect = ["sql/**"]\n')
+    (place.repo.root / "app").mkdir()
+    task = place.waits("asks", files={"app__sql__1": "x\n", "sql__1": "y\n"})
+    own = task_json.read(place.home, task) or Settings()
+    task_json.write(place.home, task, structs.replace(own, cwd=f"{place.repo.root}/app"))
+    (found,) = waiting_list(place.fleet).work
+    assert found.protected == ("app/sql/1",)
 
 
 def test_branches_of_closed_tasks_that_no_branch_has_are_listed(place):

@@ -5,7 +5,7 @@ by its branch alone: that of a closed task, with commits that no other branch ha
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -21,13 +21,13 @@ from fleet.control.landing.open_landings import (
 from fleet.control.landing.project_git import ProjectGit
 from fleet.errors import FleetError, InvalidTask
 from fleet.git.clone.task_refs import BRANCHES
-from fleet.git.path_patterns import PathPatterns
 from fleet.home import clone_record, task_json
 from fleet.home.clone_record import ref_word
 from fleet.home.landing_json import Landing, LandingState
 from fleet.home.task_policy import policy_of
+from fleet.landing.fold.fold_checks import protected_paths
 from fleet.queue.protocol import Filter
-from fleet.schemas import Settings, Task
+from fleet.schemas import Policy, Settings, Task
 from fleet.schemas.policy import LandRules
 
 #: Seconds for all git commands of one list, and how many files of one task are named.
@@ -160,7 +160,7 @@ _ORDER: tuple[LandingState, ...] = (
 def _work(
     fleet: Control, task_id: str, landing: Landing, projects: dict[str, ProjectGit]
 ) -> UnlandedWork:
-    project, rules = projects.get(landing.repository), land_rules_of(fleet, task_id)
+    project, policy = projects.get(landing.repository), _policy(fleet, task_id)
     names: list[str] | None = None
     if project is not None and landing.commit:
         names = project.changed(landing.commit, landing.into, landing.base)
@@ -168,14 +168,14 @@ def _work(
         id=task_id,
         title=landing.title,
         state=landing.state,
-        words=landing.words(rules.tries),
+        words=landing.words(policy.land.tries),
         why=landing.why,
         stuck=landing.state == "asks" and landing.why_back is not None,
         repository=landing.repository,
         into=landing.into,
         since=landing.at,
         files=None if names is None else len(names),
-        protected=tuple(_protected(rules, names or ())[:_FEW]),
+        protected=protected_paths(policy, landing.repository, names or ())[:_FEW],
         verdict="checked" if landing.checked else "plausible",
         tip=landing.commit,
         tries=landing.tries,
@@ -185,19 +185,16 @@ def _work(
 
 def land_rules_of(fleet: Control, task_id: str) -> LandRules:
     """The rules that a task's work lands by, as task and project are set now."""
+    return _policy(fleet, task_id).land
+
+
+def _policy(fleet: Control, task_id: str) -> Policy:
     try:
         own = task_json.read(fleet.home, task_id)
     except InvalidTask:
         own = None
     settings = own or Settings()
-    return policy_of(fleet.config, settings, settings.cwd or "/").policy.land
-
-
-def _protected(rules: LandRules, names: Iterable[str]) -> list[str]:
-    if not rules.protect:
-        return []
-    protect = PathPatterns(rules.protect)
-    return [name for name in names if protect.match(name)]
+    return policy_of(fleet.config, settings, settings.cwd or "/").policy
 
 
 def _clones(fleet: Control) -> dict[str, str]:

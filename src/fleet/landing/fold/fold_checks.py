@@ -38,11 +38,28 @@ class CheckPlan(Struct, frozen=True, kw_only=True):
 def check_plan(policy: Policy, *, repository: str, clone: str, cwd: str) -> CheckPlan:
     """The plan for a run that worked in the directory `cwd` of a clone of the repository."""
     top = os.path.realpath(repository)
-    project = os.path.realpath(policy.copies.project or top)
-    if project != top and not project.startswith(f"{top}/"):
-        project = top  # the project holds more than the repository
+    project = _project_in(policy, top)
     inside = os.path.relpath(os.path.realpath(cwd), os.path.realpath(clone))
     return CheckPlan(inside=inside, top=top, project=project, policy=policy)
+
+
+def _project_in(policy: Policy, top: str) -> str:
+    """The project's directory in a repository; the top for a project that holds more than that."""
+    project = os.path.realpath(policy.copies.project or top)
+    return project if project.startswith(f"{top}/") else top
+
+
+def protected_paths(policy: Policy, repository: str, paths: Iterable[str]) -> tuple[str, ...]:
+    """The paths of a repository that need a person's approval: the project's patterns are from its
+    own directory on.
+    """
+    if not policy.land.protect:
+        return ()
+    from fleet.git.path_patterns import PathPatterns  # loads what most commands do without
+
+    top = os.path.realpath(repository)
+    patterns = PathPatterns(policy.land.protect, os.path.relpath(_project_in(policy, top), top))
+    return tuple(filter(patterns.match, paths))
 
 
 def check_names(inside: str, commands: Iterable[str]) -> tuple[str, ...]:
