@@ -7,9 +7,8 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from fleet.git import repository
 from fleet.git.git_command import Git, GitFailed
-from fleet.git.repository import Repository
+from fleet.git.repository import Repository, checked_out
 from fleet.schemas import Base
 
 #: Stands before the commit of a branch that another working tree has checked out: the run in
@@ -67,14 +66,6 @@ def read_refs(git: Git, repo: Repository) -> Refs:
     }
     head = found.get(branch, "") if is_ref else branch
     return Refs(head=head, branch=branch if is_ref else "", others=others)
-
-
-def checked_out(git_dir: str) -> str:
-    """The branch that HEAD of a git directory names, or the commit; empty if HEAD
-    cannot be read.
-    """
-    text = (repository.read_bounded(f"{git_dir}/HEAD") or b"").decode(errors="backslashreplace")
-    return text.removeprefix("ref:").strip()
 
 
 def _other_trees(repo: Repository) -> list[str]:

@@ -24,8 +24,9 @@ _GIT_FILES = (
     *("config", "info/exclude", "info/attributes", "info/grafts", "objects/info/alternates"),
 )
 _GIT_FOLDERS = ("hooks",)
-#: What HEAD holds where a branch is checked out.
-_BRANCH = "ref: refs/heads/"
+_HEADS = "refs/heads/"
+#: The name of a commit, in both of git's notations.
+COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 #: In the working tree: what an agent or git runs or allows.
 SETTINGS = (
     ".mcp.json",
@@ -99,21 +100,46 @@ def _at(root: str) -> Repository | None:
     return Repository(root=root, git_dir=git_dir, common_dir=common_dir)
 
 
+def is_bare(path: str) -> bool:
+    """The directory is a bare repository, which others clone from."""
+    return all(os.path.exists(f"{path}/{name}") for name in ("HEAD", "objects", "refs"))  # noqa: PTH110
+
+
+def checked_out(git_dir: str) -> str:
+    """The branch that HEAD of a git directory names, or the commit; empty if HEAD
+    cannot be read.
+    """
+    text = (read_bounded(f"{git_dir}/HEAD") or b"").decode(errors="backslashreplace")
+    return text.removeprefix("ref:").strip()
+
+
 def checked_out_branch(repo: Repository) -> str:
     """The branch that a working tree has checked out, without `refs/heads/`; empty: none."""
-    head = (read_bounded(f"{repo.git_dir}/HEAD") or b"").decode(errors="replace").strip()
-    return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) else ""
+    head = checked_out(repo.git_dir)
+    return head.removeprefix(_HEADS) if head.startswith(_HEADS) else ""
+
+
+def commit_in_files(repo: Repository, ref: str) -> str | None:
+    """The commit of a ref, read without git; empty: there is no such ref; None: the files do not
+    tell.
+    """
+    loose, packed = f"{repo.common_dir}/{ref}", f"{repo.common_dir}/packed-refs"
+    if os.path.lexists(loose):
+        text = (read_bounded(loose) or b"").decode(errors="replace").strip()
+        return text if COMMIT.fullmatch(text) else None
+    data = read_bounded(packed) if os.path.lexists(packed) else b""
+    if data is None:
+        return None
+    end = os.fsencode(f" {ref}")
+    found = (line for line in data.splitlines() if line.endswith(end))
+    return next((line.removesuffix(end).decode(errors="replace") for line in found), "")
 
 
 def is_unborn(repo: Repository, branch: str) -> bool:
     """A branch has no commit yet, as in a repository that was just made; read without git."""
     if b"reftable" in configuration(repo).lower():
         return False  # the refs of a table are in no files
-    ref, packed = f"refs/heads/{branch}", f"{repo.common_dir}/packed-refs"
-    if os.path.lexists(f"{repo.common_dir}/{ref}"):
-        return False
-    text = read_bounded(packed) if os.path.lexists(packed) else b""
-    return text is not None and os.fsencode(f" {ref}\n") not in text
+    return commit_in_files(repo, f"{_HEADS}{branch}") == ""
 
 
 def read_bounded(path: str) -> bytes | None:

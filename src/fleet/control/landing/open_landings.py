@@ -3,7 +3,6 @@
 In the queue such a task is blocked, so that nothing claims it; people see how far it is instead.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -190,13 +189,8 @@ def _tries(fleet: Control, task_id: str, landing: Landing) -> int:
 
 def _stands_behind(landing: Landing) -> bool:
     """The line is ahead of the branch: then fleet keeps a ref, read here without starting git."""
-    from fleet.git.repository import find, read_bounded
+    from fleet.git.repository import commit_in_files, find
 
     repo = find(landing.repository)
-    if repo is None:
-        return False
     ref = f"refs/fleet/land/{landing.into}"
-    if os.path.exists(f"{repo.common_dir}/{ref}"):  # noqa: PTH110
-        return True
-    packed = read_bounded(f"{repo.common_dir}/packed-refs") or b""
-    return f" {ref}\n".encode() in packed
+    return repo is not None and bool(commit_in_files(repo, ref))

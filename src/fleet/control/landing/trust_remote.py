@@ -22,7 +22,7 @@ _LIMIT = 30.0
 def trust_upstream(fleet: Control, directory: str) -> Upstream:
     """Trust the address that the branch which work lands on is pushed to. Raises FleetError."""
     refuse_agents(fleet.env, "say where fleet pushes to")
-    if is_address(directory) or _is_bare(directory):
+    if is_address(directory) or repository.is_bare(directory):
         return _trust_address(fleet, directory)
     directory = checked_directory(directory, "--remote")
     repo = repository.find(directory)
@@ -40,12 +40,6 @@ def trust_upstream(fleet: Control, directory: str) -> Upstream:
     found = upstream_of(Git(repo, time.monotonic() + _LIMIT), branch)
     trust_remote(fleet.home.path, os.path.realpath(repo.common_dir), found, datetime.now(UTC))
     return found
-
-
-def _is_bare(directory: str) -> bool:
-    """The path is a bare repository, which others clone from."""
-    inside = ("HEAD", "objects", "refs")
-    return all(os.path.exists(f"{directory}/{name}") for name in inside)  # noqa: PTH110
 
 
 def _trust_address(fleet: Control, text: str) -> Upstream:

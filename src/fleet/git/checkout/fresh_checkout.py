@@ -97,7 +97,7 @@ def remove_checkout(place: Path) -> None:
     for suffix in (_MADE, FILES, INDEX):
         beside(place, suffix).unlink(missing_ok=True)
     if os.path.lexists(place):
-        shutil.rmtree(place, onerror=_make_writable)
+        remove_tree(place)
 
 
 def throw_away(place: Path, bin_: Path) -> None:
@@ -114,7 +114,12 @@ def throw_away(place: Path, bin_: Path) -> None:
 def _empty(bin_: Path) -> None:
     with _EMPTYING, suppress(OSError):  # another process may be at it
         for each in os.listdir(bin_):  # noqa: PTH208
-            shutil.rmtree(bin_ / each, onerror=_make_writable)
+            remove_tree(bin_ / each)
+
+
+def remove_tree(place: Path) -> None:
+    """Remove a directory with all files, as far as that goes; no link inside is followed."""
+    shutil.rmtree(place, onerror=_make_writable)
 
 
 def _make_writable(_remove: object, path: str, _why: object) -> None:

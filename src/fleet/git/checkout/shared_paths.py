@@ -5,24 +5,8 @@ each of them, so what is behind the link is trusted as it stands.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-
-from msgspec import Struct
-
-
-class SharedPath(Struct, frozen=True, kw_only=True):
-    """One link to be made."""
-
-    link: str
-    target: str
-
-
-def shared_paths(project: str, share: Sequence[str], copy: str) -> Iterator[SharedPath]:
-    """The links for a copy of the project's directory. Pure."""
-    for path in share:
-        inside = os.path.normpath(path)
-        yield SharedPath(link=f"{copy}/{inside}", target=f"{project}/{inside}")
 
 
 def link_shared(project: str, share: Sequence[str], copy: str) -> tuple[str, ...]:
@@ -33,14 +17,14 @@ def link_shared(project: str, share: Sequence[str], copy: str) -> tuple[str, ...
     """
     made: list[str] = []
     root = os.path.realpath(copy)
-    for each in shared_paths(project, share, copy):
-        link = Path(each.link)
-        if os.path.lexists(link) or not os.path.exists(each.target):  # noqa: PTH110
+    for inside in map(os.path.normpath, share):
+        link, target = Path(copy, inside), f"{project}/{inside}"
+        if os.path.lexists(link) or not os.path.exists(target):  # noqa: PTH110
             continue
         link.parent.mkdir(parents=True, exist_ok=True)
         if not os.path.realpath(f"{link.parent}/").startswith(root):
             continue
-        link.symlink_to(each.target)
+        link.symlink_to(target)
         made.append(os.path.relpath(link, copy))
     return tuple(made)
 

@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from fleet.errors import FleetError, InvalidTask
 from fleet.files.safe_read import read_bounded
+from fleet.git.repository import COMMIT
 
-_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FAN_OUT = re.compile(r"[0-9a-f]{2}")
 _LOOSE = re.compile(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
 _PACK = re.compile(r"pack-[0-9a-f]+\.(?:pack|idx)")
@@ -55,7 +55,7 @@ def read_head(git_dir: Path) -> AgentHead:
     text = _text(git_dir / "HEAD", _SMALL, odd)
     name = text.removeprefix("ref:").strip()
     if not text.startswith("ref:"):
-        commit = name if _ID.fullmatch(name) else ""
+        commit = name if COMMIT.fullmatch(name) else ""
     else:
         commit = branches.get(name.removeprefix(_HEADS), "") if name.startswith(_HEADS) else ""
     return AgentHead(commit=commit, branches=branches, oddities=tuple(odd))
@@ -140,11 +140,11 @@ def _branches(git_dir: Path, odd: list[str]) -> Iterator[tuple[str, str]]:
     left = _MOST_BRANCHES
     for line in _text(git_dir / "packed-refs", _LARGE, odd).splitlines():
         commit, _, name = line.partition(" ")
-        if name.startswith(_HEADS) and _ID.fullmatch(commit):
+        if name.startswith(_HEADS) and COMMIT.fullmatch(commit):
             yield name.removeprefix(_HEADS), commit
     for path in _plain_files(git_dir / _HEADS):
         commit = _text(path, _SMALL, odd).strip()
-        if _ID.fullmatch(commit):
+        if COMMIT.fullmatch(commit):
             yield path.relative_to(git_dir / _HEADS).as_posix(), commit
             left -= 1
         if left <= 0:

@@ -6,13 +6,13 @@ stands in its place is whole.
 """
 
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from fleet.errors import FleetError
+from fleet.git.checkout.fresh_checkout import remove_tree
 from fleet.home import Home
 
 _TRASH = ".trash"
@@ -63,7 +63,7 @@ def clear_making(home: Home, task_id: str) -> None:
 def empty_trash(home: Home) -> None:
     """Delete what an earlier process moved into the trash and did not delete."""
     for place in _trashed(home):
-        _delete(place)
+        remove_tree(place)
 
 
 def _discard(home: Home, place: Path) -> None:
@@ -71,18 +71,7 @@ def _discard(home: Home, place: Path) -> None:
     trash.mkdir(mode=0o700, exist_ok=True)
     gone = trash / f"{place.name}.{os.urandom(6).hex()}"
     place.rename(gone)
-    _delete(gone)
-
-
-def _delete(place: Path) -> None:
-    """Delete a tree; no link inside is followed. What cannot be deleted stays in the trash."""
-    shutil.rmtree(place, ignore_errors=True)
-    if not os.path.lexists(place):
-        return
-    for folder, _, _ in os.walk(place):  # some tools make directories that they cannot write
-        with suppress(OSError):
-            Path(folder).chmod(0o700)
-    shutil.rmtree(place, ignore_errors=True)
+    remove_tree(gone)  # what cannot be deleted stays in the trash
 
 
 def _trashed(home: Home) -> Iterator[Path]:

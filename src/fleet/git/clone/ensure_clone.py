@@ -66,7 +66,7 @@ def _repository(cwd: str) -> Repository:
     repo = repository.find(cwd)
     if repo is not None:
         return repo
-    if all(os.path.exists(f"{cwd}/{name}") for name in ("HEAD", "objects", "refs")):  # noqa: PTH110
+    if repository.is_bare(cwd):
         raise FleetError(f"{cwd} is a bare repository; a clone is made from a checkout of it")
     raise FleetError(
         f"the task wants a clone of its own, and {cwd} is in no git repository"

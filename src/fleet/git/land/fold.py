@@ -4,11 +4,12 @@ Nothing but objects in fleet's own git directory is written. The same candidate 
 gives the same commit, whenever it is folded.
 """
 
+from functools import partial
 from typing import Literal
 
 from msgspec import Struct
 
-from fleet.git.commit_object import CommitFacts, read_commit, read_commits, write_commit
+from fleet.git.commit_object import read_commit, read_commits, write_commit
 from fleet.git.commit_words import FLEET, Author, marked
 from fleet.git.git_command import Git
 from fleet.git.land.merge_trees import TreeConflict, merge_commits, merge_over
@@ -45,42 +46,24 @@ def fold(git: Git, onto: str, candidate: Candidate) -> Folded | TreeConflict:
     if base == candidate.commit:
         return Folded(commit=onto, tree=line.tree, parents=line.parents)
     # With the time of the newer side, the same fold is the same commit whenever it is made.
-    by = _Maker(git, candidate.author, max(line.at, work.at))
+    at = max(line.at, work.at)
     if candidate.how == "rebase":
-        return _rebased(by, onto, candidate)
+        return _rebased(git, onto, candidate, at)
     merged = merge_commits(git, onto, candidate.commit, base)
     if isinstance(merged, TreeConflict):
         return merged
     parents = (onto, candidate.commit) if candidate.how == "merge" else (onto,)
-    return by.commit(merged, parents, candidate.message)
+    author = candidate.author
+    commit = write_commit(git, merged, *parents, message=candidate.message, author=author, at=at)
+    return Folded(commit=commit, tree=merged, parents=parents)
 
 
-class _Maker:
-    """Makes commits by one person and of one time."""
-
-    def __init__(self, git: Git, who: Author, at: int) -> None:
-        self.git, self._who, self._at = git, who, at
-
-    def commit(
-        self,
-        tree: str,
-        parents: tuple[str, ...],
-        message: str | bytes,
-        old: CommitFacts | None = None,
-    ) -> Folded:
-        """A commit; with `old` that commit's author and encoding stay."""
-        commit = write_commit(
-            self.git, tree, *parents, message=message, author=self._who, at=self._at, old=old
-        )
-        return Folded(commit=commit, tree=tree, parents=parents)
-
-
-def _rebased(by: _Maker, onto: str, candidate: Candidate) -> Folded | TreeConflict:
+def _rebased(git: Git, onto: str, candidate: Candidate, at: int) -> Folded | TreeConflict:
     """The commits of the candidate one by one on the line, each marked with the task. None is left
     out, even one that changes nothing any more. A merge, and all below, becomes one commit: the
     parts may conflict with what the merge resolved.
     """
-    git = by.git
+    by = partial(write_commit, git, author=candidate.author, at=at)
     merge, chain = _chain(git, onto, candidate.commit)
     line = read_commit(git, onto)
     head = Folded(commit=onto, tree=line.tree, parents=line.parents)
@@ -88,7 +71,8 @@ def _rebased(by: _Maker, onto: str, candidate: Candidate) -> Folded | TreeConfli
         merged = merge_commits(git, onto, merge)
         if isinstance(merged, TreeConflict):
             return merged
-        head = by.commit(merged, (onto,), _with_parts(git, onto, merge, candidate))
+        commit = by(merged, onto, message=_with_parts(git, onto, merge, candidate))
+        head = Folded(commit=commit, tree=merged, parents=(onto,))
     for commit in chain:
         facts = read_commit(git, commit)
         message = marked(facts.message, candidate.task_id)
@@ -99,7 +83,8 @@ def _rebased(by: _Maker, onto: str, candidate: Candidate) -> Folded | TreeConfli
         tree = merge_over(git, base, head.tree, facts.tree)
         if isinstance(tree, TreeConflict):
             return tree
-        head = by.commit(tree, (head.commit,), message, facts)
+        made = by(tree, head.commit, message=message, old=facts)
+        head = Folded(commit=made, tree=tree, parents=(head.commit,))
     return head
 
 

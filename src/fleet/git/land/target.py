@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from fleet.git.git_command import GitFailed
 from fleet.git.land.land_repository import LandRepository
-from fleet.git.refs import OURS, checked_out, is_ancestor
-from fleet.git.repository import Repository, read_bounded
+from fleet.git.refs import OURS, is_ancestor
+from fleet.git.repository import Repository, checked_out, read_bounded
 
 _LINES = f"{OURS}land/"
 _HEADS = "refs/heads/"

@@ -12,13 +12,11 @@ from msgspec import Struct
 
 from fleet.git import repository
 from fleet.git.remote.upstream import plain_address
-from fleet.git.repository import GitFailed, Repository, read_bounded
+from fleet.git.repository import COMMIT, GitFailed, Repository, checked_out, commit_in_files
 
 _USUAL = "origin"
 _SECTION = re.compile(rb'\s*\[remote "([^"\\\]]*)"\]\s*')
 _URL = re.compile(rb"\s*url\s*=\s*(.*?)\s*", re.IGNORECASE)
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_REF = "ref:"
 
 
 class CodeSource(Struct, frozen=True, kw_only=True):
@@ -74,19 +72,7 @@ def head_commit(repo: Repository) -> str:
     """The commit that is checked out, by the repository's files; empty: none is, or they are in a
     form that only git reads.
     """
-    head = _text(f"{repo.git_dir}/HEAD")
-    if not head.startswith(_REF):
-        return head if _COMMIT.fullmatch(head) else ""
-    ref = head.removeprefix(_REF).strip()
-    loose = _text(f"{repo.common_dir}/{ref}")
-    if _COMMIT.fullmatch(loose):
-        return loose
-    for line in _text(f"{repo.common_dir}/packed-refs").splitlines():
-        commit, _, name = line.partition(" ")
-        if name == ref and _COMMIT.fullmatch(commit):
-            return commit
-    return ""
-
-
-def _text(path: str) -> str:
-    return (read_bounded(path) or b"").decode(errors="replace").strip()
+    head = checked_out(repo.git_dir)
+    if head.startswith("refs/"):
+        return commit_in_files(repo, head) or ""
+    return head if COMMIT.fullmatch(head) else ""

@@ -274,8 +274,7 @@ def _in_git(cwd: str) -> bool:
     """Whether a directory is in a repository. A bare repository counts: the task is refused there,
     and does not work on the repository's files.
     """
-    bare = all(os.path.exists(f"{cwd}/{name}") for name in ("HEAD", "objects", "refs"))  # noqa: PTH110
-    return bare or repository.find(cwd) is not None
+    return repository.is_bare(cwd) or repository.find(cwd) is not None
 
 
 def _is_home(home: Home, place: str) -> bool:

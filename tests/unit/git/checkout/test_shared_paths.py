@@ -1,15 +1,17 @@
 """What a project shares with its copies."""
 
-from fleet.git.checkout.shared_paths import SharedPath, link_shared, share_with_clone, shared_paths
+from fleet.git.checkout.shared_paths import link_shared, share_with_clone
 from tests.repos import Repo
 
 
 def test_each_path_has_a_link_at_the_same_place(tmp_path):
     """Below the directory of the copy that corresponds to the project's."""
-    assert list(shared_paths("/p", ("./.venv", "web/node_modules/"), "/c")) == [
-        SharedPath(link="/c/.venv", target="/p/.venv"),
-        SharedPath(link="/c/web/node_modules", target="/p/web/node_modules"),
-    ]
+    project, copy = tmp_path / "project", tmp_path / "copy"
+    for place in (project / ".venv", project / "web/node_modules", copy):
+        place.mkdir(parents=True)
+    made = link_shared(str(project), ("./.venv", "web/node_modules/"), str(copy))
+    assert made == (".venv", "web/node_modules")
+    assert (copy / "web/node_modules").readlink() == project / "web/node_modules"
 
 
 def test_only_what_exists_and_is_not_there_is_linked(tmp_path):
