@@ -13,6 +13,8 @@ import {link} from './router.js';
  * @property {'answer' | 'operate'} role
  * @property {(row: TaskRow) => boolean} fits it is possible with a task that stands so
  * @property {(id: string, text: string, more: More) => string} line
+ * @property {string} [verb] the verb of fleet that it is, where that has another name
+ * @property {More} [fields] what that verb always takes for it
  * @property {boolean} [global] it concerns no task
  * @property {string} [key]
  * @property {string} [asks] what to write: a text belongs to it
@@ -121,7 +123,7 @@ export const ACTS = {
     hopes: () => ({reason: 'the picked one lands', way_on: null}),
   },
   pick_anyway: {
-    label: 'Pick all the same', role: 'operate', seldom: true, typed: 'pick',
+    label: 'Pick all the same', role: 'operate', seldom: true, typed: 'pick', verb: 'pick', fields: {force: true},
     why: 'Its evidence does not bear it out: it is neither checked nor plausible. It lands all the same, and the others'
       + ' are put away.',
     at: (id) => link('compare', id),
@@ -130,14 +132,14 @@ export const ACTS = {
     hopes: () => ({reason: 'the picked one lands', way_on: null}),
   },
   retry_with: {
-    label: 'Retry with …', role: 'operate', seldom: true,
+    label: 'Retry with …', role: 'operate', seldom: true, verb: 'retry',
     options: [['budget', 'Budget from now on, like $10', 'text'], ['fresh', 'a new clone and a new session', 'yes']],
     fits: stands,
     line: (id, _, more) => `fleet retry ${shortId(id)}${flags(more)}`,
     hopes: reopened,
   },
   stop_now: {
-    label: 'Stop at once', role: 'operate', typed: 'stop', seldom: true,
+    label: 'Stop at once', role: 'operate', typed: 'stop', seldom: true, verb: 'stop', fields: {now: true},
     why: 'The agent is killed, without the time to end by itself.',
     fits: runs,
     line: (id) => `fleet stop --now ${shortId(id)}`,
@@ -153,18 +155,9 @@ export const ACTS = {
     line: () => 'fleet resume',
   },
   stop_all: {
-    label: 'Stop all', key: 'S', role: 'operate', typed: 'stop', global: true,
+    label: 'Stop all', key: 'S', role: 'operate', typed: 'stop', global: true, fields: {confirm: 'stop', now: true},
     why: 'Every agent is ended at once, with all that it started, and no new run begins.',
     fits: always,
     line: () => 'fleet stop --all --now',
   },
 };
-
-/** The request that an act is: a verb of fleet, and its fields. @param {string} name @param {More} more */
-export function request(name, more) {
-  if (name === 'stop_all') return {verb: name, fields: {confirm: 'stop', now: true}};
-  if (name === 'pick_anyway') return {verb: 'pick', fields: {...more, force: true}};
-  if (name === 'stop_now') return {verb: 'stop', fields: {now: true}};
-  const fields = Object.fromEntries(Object.entries(more).filter(([, value]) => value !== '' && value !== false));
-  return {verb: name === 'retry_with' ? 'retry' : name, fields};
-}

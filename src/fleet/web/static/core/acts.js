@@ -1,7 +1,7 @@
 // Doing: an act shows its effect at once, and is taken back if fleet refuses it.
 
 import {signal} from '../vendor/preact.js';
-import {ACTS, request} from './act_table.js';
+import {ACTS} from './act_table.js';
 import {Refusal, write} from './api.js';
 import {shortId} from './format.js';
 import {go} from './router.js';
@@ -118,6 +118,7 @@ export function tellRefusal(error) {
 
 /** @param {string} name @param {string} id @param {string} text @param {More} more @returns {Promise<ActEnd>} */
 function send(name, id, text, more) {
-  const {verb, fields} = request(name, more);
-  return write(`acts/${verb}`, {...(id ? {id} : {}), ...(text ? {text} : {}), ...fields});
+  const {verb = name, fields} = ACTS[name];
+  const chosen = Object.fromEntries(Object.entries(more).filter(([, value]) => value !== '' && value !== false));
+  return write(`acts/${verb}`, {...(id ? {id} : {}), ...(text ? {text} : {}), ...chosen, ...fields});
 }
