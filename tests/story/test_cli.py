@@ -522,17 +522,29 @@ def test_the_frequent_commands_load_nothing_heavy(ann, command):
         "configparser",
         "fleet.spool.agent_mcp.tool_server",
     ]
+    assert loaded(ann, command, heavy) == "[]"
+
+
+@pytest.mark.parametrize("command", [("questions",), ("tasks", "--all")])
+def test_what_only_looks_does_not_load_the_lander(ann, command):
+    """A look took twice as long with the lander and all forges."""
+    heavy = ["fleet.landing.land_target", "fleet.forge.connect"]
+    assert loaded(ann, command, heavy) == "[]"
+
+
+def loaded(ann, command, names):
+    """Which of these modules a command loads."""
     code = (
         "import sys, runpy\n"
         f"sys.argv = ['fleet', *{command!r}]\n"
         "try: runpy.run_module('fleet', run_name='__main__')\n"
         "except SystemExit: pass\n"
-        f"print(sorted(set({heavy!r}) & set(sys.modules)), file=sys.stderr)\n"
+        f"print(sorted(set({names!r}) & set(sys.modules)), file=sys.stderr)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], env=ann.env, capture_output=True, timeout=60, check=False
     )
-    assert done.stderr.decode().splitlines()[-1] == "[]"
+    return done.stderr.decode().splitlines()[-1]
 
 
 def test_a_home_never_names_a_queue_that_could_not_be_opened(ann):

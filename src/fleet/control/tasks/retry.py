@@ -4,7 +4,6 @@ from msgspec import structs
 
 from fleet.control import Control
 from fleet.control.hosts.other_hosts import bring_files, store_task_file, write_settings
-from fleet.control.landing.withdraw import withdraw
 from fleet.errors import InvalidTask, Refused
 from fleet.home import compare_json, owner_file
 from fleet.home.task_json import settings_of
@@ -29,6 +28,9 @@ def retry(
     `budget` is the task's new budget, for all its runs together. `fresh`: its next run begins with
     a new clone and a new session.
     """
+    # The lander is not for every command that only says how a task goes on.
+    from fleet.control.landing.withdraw import withdraw
+
     check_reopenable(fleet, task)
     bring_files(fleet, task)
     _check_budget(fleet, task, budget)
