@@ -93,18 +93,19 @@ def choose(
     """
     taken: list[Wait] = []
     for stage in stages:
-        free: list[Seat] = []
+        free: list[tuple[float, Go]] = []
         for seat in stage:
             name = seat.account.name
             state, standing = states.get(name, EMPTY), standings.get(name, AccountStanding())
             found = unavailable(seat, state, standing, now, pause)
-            if found is None:
-                free.append(seat)
-            else:
+            if found is not None:
                 taken.append(found)
+                continue
+            stays = _SESSION_STAYS if name == session_on else 1.0
+            merit = stays * _merit(seat, state, standing.running, now)
+            free.append((merit, Go(seat=seat, proving=_unproven(state, standing))))
         if free:
-            best = max(free, key=lambda seat: _merit(seat, states, standings, now, session_on))
-            return Go(seat=best, proving=_proving(best, states, standings))
+            return max(free, key=lambda each: each[0])[1]
     if not taken:
         text = "no account has a weight"
         return Wait(until=now + _FOR_A_PERSON, why=text, person=True)
@@ -175,23 +176,7 @@ def _unproven(state: AccountState, standing: AccountStanding) -> bool:
     return state.pace.unproven or standing.login_ends is not None
 
 
-def _proving(
-    seat: Seat, states: Mapping[str, AccountState], standings: Mapping[str, AccountStanding]
-) -> bool:
-    name = seat.account.name
-    return _unproven(states.get(name, EMPTY), standings.get(name, AccountStanding()))
-
-
-def _merit(
-    seat: Seat,
-    states: Mapping[str, AccountState],
-    standings: Mapping[str, AccountStanding],
-    now: datetime,
-    session_on: str,
-) -> float:
+def _merit(seat: Seat, state: AccountState, running: int, now: datetime) -> float:
     account = seat.account
-    state = states.get(account.name, EMPTY)
     room = max(headroom(state.windows, seat.model, account.stop_at, now), _LEAST_ROOM)
-    running = standings.get(account.name, AccountStanding()).running
-    stays = _SESSION_STAYS if account.name == session_on else 1.0
-    return stays * max(account.weight, 1) * room / (running + 1)
+    return max(account.weight, 1) * room / (running + 1)
