@@ -4,7 +4,6 @@ Nothing here raises: what is wrong with a request is its answer.
 """
 
 from collections.abc import Callable
-from typing import Literal
 
 from msgspec import Struct, structs
 
@@ -25,9 +24,6 @@ from fleet.spool.claim_line import claim_of
 from fleet.spool.drop_box import AgentRequest, Answer, DropBox, FileMissing, read_request
 from fleet.spool.post_messages import note_taken
 
-#: What carries out a line: nothing but this process, the tracker's connection, or a program.
-Means = Literal["none", "tracker", "program"]
-
 _STORAGE_HINT = "The person who runs fleet sees to the tracker."
 
 
@@ -37,7 +33,8 @@ class RuledRequest(Struct, frozen=True, kw_only=True):
     request: AgentRequest
     #: None: the request is answered already.
     line: AllowedLine | None = None
-    means: Means = "none"
+    #: The line takes the tracker's connection; any other takes this process or a program.
+    on_tracker: bool = False
     answer: Answer | None = None
     #: Why the table refuses the request; empty: it does not.
     refused: str = ""
@@ -54,7 +51,7 @@ def rule(data: bytes, asker: Asker) -> RuledRequest:
     except FleetError as error:
         refused = error.message if isinstance(error, Refused) else ""
         return RuledRequest(request=request, answer=error_answer(error), refused=refused)
-    return RuledRequest(request=request, line=line, means=_means(line, asker))
+    return RuledRequest(request=request, line=line, on_tracker=_on_tracker(line, asker))
 
 
 def _masked(request: AgentRequest, asker: Asker) -> AgentRequest:
@@ -67,11 +64,10 @@ def _masked(request: AgentRequest, asker: Asker) -> AgentRequest:
     return structs.replace(request, args=tuple(map(mask, request.args)), files=files)
 
 
-def _means(line: AllowedLine, asker: Asker) -> Means:
+def _on_tracker(line: AllowedLine, asker: Asker) -> bool:
     if line.kind in ("claim", "storage", "ask", "progress"):
-        return "none"
-    own_queue = line.program != "fleet" and asker.config.queue != "beads"
-    return "tracker" if own_queue else "program"
+        return False
+    return line.program != "fleet" and asker.config.queue != "beads"
 
 
 def serve(
@@ -105,7 +101,7 @@ def _carry_out(
             raise Refused(f"an agent may not run `bd {line.name}`", hint=_STORAGE_HINT)
         code, _, text = STORAGE[line.name]
         return Answer(code=code, out=f"{text}\n")
-    if ruled.means == "tracker":
+    if ruled.on_tracker:
         assert tracker is not None
         return answer_on_sql(line, ruled.request, asker, tracker())
     if line.program == "fleet":

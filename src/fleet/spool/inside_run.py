@@ -11,25 +11,16 @@ from collections.abc import Mapping, Sequence
 from fleet.errors import FleetError, Refused
 from fleet.home import home_from, owner_file
 from fleet.processes import process_identity
-from fleet.runs.run_directory import Run
 from fleet.runs.run_id import RunId, find_run
 from fleet.spool import client
 
 
 def asked_inside_run(args: Sequence[str], env: Mapping[str, str]) -> int | None:
     """Have the supervisor answer a line of a process inside of a run of this home; returns the exit
-    code.
+    code. Raises Refused if that run is gone.
 
     None: the process is in no such run, so that a person asks, or a command of a person's.
     """
-    run = own_run(env)
-    if run is None:
-        return None
-    return client.ask(str(run.spool), ["fleet", *args])
-
-
-def own_run(env: Mapping[str, str]) -> Run | None:
-    """The run of this home that this process is a part of. Raises Refused if that run is gone."""
     try:
         home = home_from(env)
         owner = owner_file.read(home)
@@ -45,4 +36,4 @@ def own_run(env: Mapping[str, str]) -> Run | None:
             f"this process belongs to a run of {ours[-1].task} that is gone",
             hint="What is left of a run can do nothing more.",
         )
-    return run
+    return client.ask(str(run.spool), ["fleet", *args])

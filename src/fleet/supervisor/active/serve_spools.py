@@ -299,7 +299,7 @@ def _see_to(box: DropBox, nonce: str, asker: Asker, *, reads: bool) -> _Seen:
     if not reads and ruled.line is not None and ruled.line.kind in _IDLE:
         box.drop(nonce)
         return _Seen()
-    if ruled.means == "tracker":
+    if ruled.on_tracker:
         return _Seen(ruled)
     return _Seen(ruled, _carry_out(box, nonce, ruled, asker) or Served(answer=Answer(code=1)))
 
