@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -42,35 +42,36 @@ def coders_on(home: Path, default: str = "") -> list[CoderHere]:
     """
     broken = dict(coders.problems(home))
     found: list[CoderHere] = []
-    asks: dict[str, list[str]] = {}
-    homes: dict[str, str] = {}
-    for name in coders.names(home):
-        here = CoderHere(name=name, origin=coders.origin(name, home), default=name == default)
-        try:
-            coder = coders.make(name, home=home)
-        except BadInput as error:
-            found.append(structs.replace(here, problem=broken.get(name, error.message)))
-            continue
-        program = program_of(coder, home)
-        path = shutil.which(program) or ""
-        problem = "" if path else f"{program} is not on PATH"
-        found.append(structs.replace(here, program=program, path=path, problem=problem))
-        if path:
-            asks[name] = [path, *coder.version_args]
-            homes[name] = coder.state_variable
-    answers = _versions(asks, homes)
+    asks: dict[str, tuple[list[str], Mapping[str, str]]] = {}
+    # Each CLI gets an empty directory for its state: codex would make its home for the question,
+    # and a person who never used codex would find one.
+    with TemporaryDirectory(ignore_cleanup_errors=True) as empty:
+        for name in coders.names(home):
+            here = CoderHere(name=name, origin=coders.origin(name, home), default=name == default)
+            try:
+                coder = coders.make(name, home=home)
+            except BadInput as error:
+                found.append(structs.replace(here, problem=broken.get(name, error.message)))
+                continue
+            program = program_of(coder, home)
+            path = shutil.which(program) or ""
+            problem = "" if path else f"{program} is not on PATH"
+            found.append(structs.replace(here, program=program, path=path, problem=problem))
+            if path:
+                state = coder.state_variable
+                own = {state: empty} if state not in ("", "HOME") else {}
+                asks[name] = ([path, *coder.version_args], {**os.environ, **own})
+        answers = asked(asks)
+    told = [(each, answers.get(each.name, VersionAnswer())) for each in found]
     hidden = [
         CoderHere(name=name, origin="hidden", problem=problem)
         for name, problem in broken.items()
         if coders.origin(name, home) == "built in"
     ]
-    return [_answered(each, answers.get(each.name)) for each in found] + hidden
-
-
-def _answered(coder: CoderHere, answer: VersionAnswer | None) -> CoderHere:
-    if answer is None:
-        return coder
-    return structs.replace(coder, version=answer.version, remark=answer.problem)
+    return [
+        structs.replace(each, version=answer.version, remark=answer.problem)
+        for each, answer in told
+    ] + hidden
 
 
 def program_of(coder: Coder, home: Path) -> str:
@@ -83,17 +84,3 @@ def program_of(coder: Coder, home: Path) -> str:
         return str(coder.build_argv(task, home / "tasks" / task.id)[0])
     except Exception:  # noqa: BLE001 - code of users may raise anything; the coder's name is a good guess
         return coder.name
-
-
-def _versions(
-    asks: Mapping[str, Sequence[str]], homes: Mapping[str, str]
-) -> dict[str, VersionAnswer]:
-    """The versions of CLIs. Each gets an empty directory for its state: codex would make its home
-    for the question, and a person who never used codex would find one.
-    """
-    with TemporaryDirectory(ignore_cleanup_errors=True) as empty:
-        given = {
-            name: {homes[name]: empty} if homes[name] not in ("", "HOME") else {} for name in asks
-        }
-        commands = {name: (argv, {**os.environ, **given[name]}) for name, argv in asks.items()}
-        return asked(commands)

@@ -3,13 +3,12 @@
 The files are the project's, so a person reads the command before fleet takes it. Nothing is run.
 """
 
-import json
 import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
 
+import msgspec
 from msgspec import Struct
 
 from fleet.errors import InvalidTask
@@ -19,6 +18,16 @@ _LARGEST = 1 << 20
 _TARGET = re.compile(r"^(test|check)\s*:(?!=)", re.MULTILINE)
 #: What `npm init` writes where there is no test.
 _NO_TEST = "no test specified"
+
+
+class _Scripts(Struct, frozen=True):
+    test: str = ""
+
+
+class _Package(Struct, frozen=True):
+    """The part of package.json that names commands."""
+
+    scripts: _Scripts = _Scripts()
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
@@ -45,11 +54,10 @@ def _make(text: str, folder: Path) -> str:
 
 def _python(text: str, folder: Path) -> str:
     try:
-        tool: object = tomllib.loads(text).get("tool")
+        tomllib.loads(text)
     except ValueError:
         return ""
-    tools = cast("dict[str, Any]", tool) if isinstance(tool, dict) else {}
-    if "pytest" not in tools and "pytest" not in text:
+    if "pytest" not in text:
         return ""
     for lock, runner in (("uv.lock", "uv run "), ("poetry.lock", "poetry run ")):
         if (folder / lock).is_file():
@@ -59,12 +67,10 @@ def _python(text: str, folder: Path) -> str:
 
 def _node(text: str, folder: Path) -> str:
     try:
-        package: object = json.loads(text)
+        test = msgspec.json.decode(text, type=_Package).scripts.test
     except ValueError:
         return ""
-    scripts: object = package.get("scripts") if isinstance(package, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    test: object = scripts.get("test") if isinstance(scripts, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    if not isinstance(test, str) or not test.strip() or _NO_TEST in test:
+    if not test.strip() or _NO_TEST in test:
         return ""
     for lock, runner in (("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn")):
         if (folder / lock).is_file():

@@ -163,26 +163,17 @@ def check_all(
 
     Blocks until the commands have ended; not for the loop's thread.
     """
-    about = os.stat(place)  # noqa: PTH116 - compared with `samestat`
-    clean = {name: value for name, value in env.items() if name not in _NOT_PASSED}
+    check = partial(
+        _check, place, place.stat(), cwd=cwd, limit=limit, abandon=abandon, folder=folder, box=box,
+        env={name: value for name, value in env.items() if name not in _NOT_PASSED},
+    )  # fmt: skip
     done: list[Check] = []
     for number, command in enumerate(commands, start=1):
-        check = _check(
-            place,
-            about,
-            f"{folder}.{mark}.{number}",
-            command,
-            cwd,
-            limit=limit,
-            env=clean,
-            abandon=abandon,
-            folder=folder,
-            box=box,
-        )
-        if check is None:
+        result = check(f"{folder}.{mark}.{number}", command)
+        if result is None:
             return None
-        done.append(check)
-        if not check.passed:
+        done.append(result)
+        if not result.passed:
             break
     return tuple(done)
 
@@ -192,8 +183,8 @@ def _check(
     about: os.stat_result,
     run_id: str,
     command: str,
-    cwd: str,
     *,
+    cwd: str,
     limit: float,
     env: Mapping[str, str],
     abandon: threading.Event,
@@ -275,7 +266,7 @@ def _prepare(
     folder: str,
 ) -> Run:
     # An agent without a box may have put a link there since: nothing is written behind it.
-    if not os.path.samestat(os.stat(place), about):  # noqa: PTH116
+    if not os.path.samestat(place.stat(), about):
         raise FleetError(f"something else stands in the place of {place}")
     spec = RunSpec(
         # Unlike the id of a run, so that no command is taken for an agent.
