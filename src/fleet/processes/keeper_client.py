@@ -174,7 +174,9 @@ def _free(run: Run, holder: Run | None) -> bool:
     end = time.monotonic() + PATIENCE
     while own is not None and time.monotonic() < end:
         found = process_identity.bearers(f"{own.owner}.{own.task}.")
-        if not _kill([row.who for mark, rows in found.items() if mark != str(own) for row in rows]):
+        if not kill_trees(
+            [row.who for mark, rows in found.items() if mark != str(own) for row in rows]
+        ):
             return True
         time.sleep(_PAUSE)
     return False
@@ -322,7 +324,7 @@ def state_of(run: Run, patience: float = PATIENCE) -> KeptState:
         if (who := keeper_of(run)) is not None:
             return Running(_started(run), who)
         started = _started(run)
-        left = _kill([*_marked(run), *process_identity.holders(run.lock)]) if started else []
+        left = kill_trees([*_marked(run), *process_identity.holders(run.lock)]) if started else []
         if time.monotonic() >= end:
             return Orphaned(tuple(left)) if left else Running(started)
         time.sleep(_PAUSE)
@@ -336,7 +338,7 @@ def _settle(run: Run, end: float) -> KeptState:
     started = run.started()
     if exit_record is None:
         run.fence()
-    while left := _kill(_marked(run)):  # not the holder of the lock, which is this process
+    while left := kill_trees(_marked(run)):  # not the holder of the lock, which is this process
         if time.monotonic() >= end:
             return Orphaned(tuple(left))
         time.sleep(_PAUSE)
@@ -349,8 +351,10 @@ def _marked(run: Run) -> list[ProcessId]:
     return process_identity.marked(mark_of(run))
 
 
-def _kill(survivors: list[ProcessId]) -> list[ProcessId]:
-    """Kill what a dead keeper left behind, with all descendants; the processes that were killed."""
+def kill_trees(survivors: list[ProcessId]) -> list[ProcessId]:
+    """Kill what a dead keeper left behind, with all descendants; the processes that were killed.
+    This process is none of them.
+    """
     others = [who for who in survivors if who.pid != os.getpid()]
     doomed = process_identity.tree(*others)
     for who in doomed:

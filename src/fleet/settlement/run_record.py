@@ -5,7 +5,7 @@ ledger whichever of the two ends it.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Self
@@ -89,10 +89,6 @@ class RunRecord:
         record = cls(task, run, coder, env=env, spec=spec, adopted=True)
         record.doubt = "" if seals.is_excused(run.path / RUN_JSON) else doubt
         return record
-
-    def hide(self, secrets: Iterable[str]) -> None:
-        """Mask these values too: another process gave them to the agent."""
-        self.mask.add(secrets)
 
     def hide_kept_secrets(self) -> None:
         """Make the secrets unreadable in what the run printed, after the run."""

@@ -3,8 +3,6 @@ finished if they are over, and looked at again as long as that is not known. The
 meanwhile. A run whose task this home does not hold any more is stopped.
 """
 
-import os
-import signal
 import time
 
 from fleet.accounts.candidates import find as find_account
@@ -12,7 +10,7 @@ from fleet.coders.agent_environment import secret_values
 from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.processes import keeper_client, process_identity
-from fleet.processes.keeper_client import Orphaned, Running, find_keeper, stop_run
+from fleet.processes.keeper_client import Orphaned, Running, find_keeper, kill_trees, stop_run
 from fleet.runs import stop_reason
 from fleet.runs.outcome_history import believed_ending, read_ending
 from fleet.runs.run_directory import Run, check_task_directory, latest_run
@@ -154,7 +152,7 @@ def _learn_secrets(state: SupervisorState, active: ActiveRun) -> None:
     """Learn the login again that another supervisor gave to the agent, so as to mask the secret."""
     try:
         account = find_account(active.account, active.coder.name, state.config)
-        active.hide(secret_values(active.coder, state.accounts.variables(account)))
+        active.mask.add(secret_values(active.coder, state.accounts.variables(account)))
     except FleetError:
         return  # the account is gone, or its secret cannot be had: there is nothing to compare
 
@@ -186,6 +184,4 @@ def _stop(home: Home, run_id: RunId) -> None:
                 return
     except (FleetError, OSError):
         pass  # the run's directory is gone or damaged: its processes are found by their mark
-    for who in process_identity.tree(*process_identity.marked(str(run_id))):
-        if who.pid != os.getpid():
-            process_identity.send(who, signal.SIGKILL)
+    kill_trees(process_identity.marked(str(run_id)))

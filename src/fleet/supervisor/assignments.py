@@ -30,15 +30,6 @@ if TYPE_CHECKING:
     from fleet.processes.keeper_client import Keeper
 
 
-class Health(Struct):
-    """What the watchdog found last, for people."""
-
-    stall: StallState = FINE
-    #: When the limit ends that the agent waits for; None: it waits for none.
-    waits_until: datetime | None = None
-    near_limits: tuple[str, ...] = ()
-
-
 class RunMemory(Struct):
     """What the supervisor remembers of a run from one look to the next."""
 
@@ -49,6 +40,11 @@ class RunMemory(Struct):
     answered: bool = False
     #: The stamp of the messages that were noted; 0: none were.
     messages_stamp: int = 0
+    #: What the watchdog found last, for people; and when the limit ends that the agent waits for,
+    #: if it waits for one.
+    stall: StallState = FINE
+    waits_until: datetime | None = None
+    near_limits: tuple[str, ...] = ()
     published: Progress | None = None
 
 
@@ -68,7 +64,6 @@ class ActiveRun(RunRecord):
         super().__init__(task, run, coder, env=env, spec=spec, adopted=adopted)
         #: None where no process could be started.
         self.keeper: Keeper | None = None
-        self.health = Health()
         self.memory = RunMemory()
 
     def printed(self) -> int:

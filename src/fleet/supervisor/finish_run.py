@@ -16,7 +16,7 @@ from fleet.evidence.inspect_run import Inspection, inspect_run
 from fleet.evidence.verify_place import InspectedRun
 from fleet.home.journal import Log
 from fleet.processes import process_identity
-from fleet.processes.keeper_client import Ended
+from fleet.processes.keeper_client import Ended, kill_trees
 from fleet.queue.protocol import LeaseLost
 from fleet.runs import stop_reason
 from fleet.runs.outcome_history import Ending, believed_ending
@@ -139,8 +139,7 @@ def kill_all(lease: Lease) -> None:
     cannot be read.
     """
     found = process_identity.bearers(f"{lease.owner}.{lease.task.id}.")
-    for who in process_identity.tree(*(row.who for rows in found.values() for row in rows)):
-        process_identity.send(who, signal.SIGKILL)
+    kill_trees([row.who for rows in found.values() for row in rows])
 
 
 def _answered(

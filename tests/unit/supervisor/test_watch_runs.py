@@ -101,9 +101,9 @@ def scene(tmp_path, monkeypatch):
 def test_a_silent_run_is_suspected_looked_at_and_ended(scene):
     """Idle limit, one window, one tick or two."""
     assert scene.wait(99) is None
-    assert scene.run.health.stall.rung == "fine"
+    assert scene.run.memory.stall.rung == "fine"
     assert scene.wait(5) is None
-    assert scene.run.health.stall.rung == "suspect"
+    assert scene.run.memory.stall.rung == "suspect"
     assert isinstance(scene.wait(12), Stalled)
     assert scene.notes() == ["fleet_suspect", "fleet_stalled"]
 
@@ -112,7 +112,7 @@ def test_a_run_that_moves_is_looked_at_again_and_again_and_lives(scene):
     """For as long as it moves; and then no longer."""
     scene.moving = 0.5
     assert scene.wait(3000) is None
-    assert "CPU" in scene.run.health.stall.why
+    assert "CPU" in scene.run.memory.stall.why
     scene.moving = 0.0
     assert isinstance(scene.wait(30), Stalled)
 
@@ -142,7 +142,7 @@ def test_one_word_makes_all_well(scene):
     scene.wait(105)
     scene.hear(Event(kind="assistant_text", text="hm"))
     assert scene.wait(99) is None
-    assert scene.run.health.stall.rung == "fine"
+    assert scene.run.memory.stall.rung == "fine"
 
 
 def test_a_machine_that_slept_gives_everybody_his_time_anew(scene):
@@ -150,7 +150,7 @@ def test_a_machine_that_slept_gives_everybody_his_time_anew(scene):
     scene.wait(95)
     scene.wait(1, asleep=3600)
     assert scene.wait(99) is None
-    assert scene.run.health.stall.rung == "fine"
+    assert scene.run.memory.stall.rung == "fine"
     assert any("slept" in text for text in scene.said)
     scene.wait(1, asleep=5)
     assert scene.wait(20) is not None
@@ -170,8 +170,8 @@ def test_a_limit_of_the_vendor_is_waited_for(scene):
     limit = RateLimit(kind="throttle", status="warning", retry_after=300.0)
     scene.hear(Event(kind="retry", limits=(limit,), ts=scene.utc))
     assert scene.wait(299) is None
-    assert scene.run.health.stall.rung == "waiting_limit"
-    assert scene.run.health.waits_until == NOW + timedelta(seconds=300)
+    assert scene.run.memory.stall.rung == "waiting_limit"
+    assert scene.run.memory.waits_until == NOW + timedelta(seconds=300)
     assert scene.wait(95) is None
     assert isinstance(scene.wait(25), Stalled)
 
@@ -205,7 +205,7 @@ def test_turns_are_warned_of_and_then_ended(scene):
     for number in range(8):
         scene.hear(Event(kind="assistant_text", message_id=str(number)))
         scene.wait(1)
-    assert scene.run.health.near_limits == ("turns 80 %",)
+    assert scene.run.memory.near_limits == ("turns 80 %",)
     scene.hear(Event(kind="assistant_text", message_id="8"), Event(kind="x", message_id="9"))
     ended = scene.wait(1)
     assert isinstance(ended, LimitExceeded)
@@ -238,7 +238,7 @@ def test_a_cost_that_only_tokens_tell_counts_while_the_run_lives(tmp_path, monke
     scene.hear(Event(kind="session_started", session_id="s", model="claude-sonnet-4-5"))
     scene.hear(Event(kind="usage", tokens=Usage(input=900_000)))
     assert scene.wait(1) is None
-    assert scene.run.health.near_limits == ("cost 90 %",)
+    assert scene.run.memory.near_limits == ("cost 90 %",)
     scene.hear(Event(kind="usage", tokens=Usage(cache_read=1_000_000)))
     ended = scene.wait(1)
     assert (ended.limit, ended.detail) == ("cost", "it cost $3.00; its limit is $3")

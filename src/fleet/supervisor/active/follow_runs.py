@@ -269,7 +269,7 @@ def _check_login(state: SupervisorState, assignment: Assignment, run: ActiveRun)
 
 def _progress(run: ActiveRun, doing: str) -> Progress:
     """How a run stands. `doing` is what fleet does about the run."""
-    totals, health = run.totals, run.health
+    totals, memory = run.totals, run.memory
     return Progress(
         coder=run.coder.name,
         model=totals.model or run.coder.model,
@@ -284,10 +284,10 @@ def _progress(run: ActiveRun, doing: str) -> Progress:
         last_event_at=run.stream.last_event_at,
         last_step=step_line(step) if (step := run.stream.last_step) else "",
         doing=doing,
-        rung=health.stall.rung,
-        why=health.stall.why,
-        until=health.waits_until,
-        near=health.near_limits,
+        rung=memory.stall.rung,
+        why=memory.stall.why,
+        until=memory.waits_until,
+        near=memory.near_limits,
     )
 
 

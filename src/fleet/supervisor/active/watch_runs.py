@@ -206,10 +206,10 @@ class Watchdog:
 
     def _react(self, watched: Watched, stall: StallState, now: float) -> None:
         run = watched.run
-        before, run.health.stall = run.health.stall, stall
+        before, run.memory.stall = run.memory.stall, stall
         waits = stall.rung == "waiting_limit"
         limit = awaited(run, self._now()) if waits else None
-        run.health.waits_until = limit.limit.resets_at if limit else None
+        run.memory.waits_until = limit.limit.resets_at if limit else None
         self._warn_of_missing(watched)
         if stall.reaction == "stop":
             self._stop(watched.assignment, run, stall)
@@ -312,7 +312,7 @@ class Watchdog:
             processes=max(0, len(watched.pids) - 1),  # the keeper is fleet's
         )
         marks = run_limits.near(used, run.policy.limits)
-        run.health.near_limits = tuple(map(str, marks))
+        run.memory.near_limits = tuple(map(str, marks))
         for mark in marks:
             if mark.limit not in watched.warned:
                 watched.warned.add(mark.limit)
