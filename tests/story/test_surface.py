@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from fleet.cli.run.run import NEEDS_YOU
-from fleet.control.supervise.restart import NotRunning, restart
+from fleet.control.supervise.restart import restart
 from fleet.control.tasks.stop import stop
 from fleet.errors import FleetError
 from fleet.processes import process_identity
@@ -407,7 +407,7 @@ def holder_that(home, script):
 def test_a_supervisor_that_ends_instead_of_restarting_is_told_of(home):
     """Nobody waits in vain, and nobody believes that all is well."""
     process = holder_that(home, ":")
-    with process, pytest.raises(NotRunning, match="no new one took its place"):
+    with process, pytest.raises(FleetError, match="no new one took its place"):
         restart(home.control)
 
 

@@ -12,14 +12,14 @@ from msgspec import Struct, structs
 from fleet import config
 from fleet.coders.agent_environment import plain_env
 from fleet.config import Config, runtime_toml
-from fleet.errors import Refused
+from fleet.errors import FleetError, Refused
 from fleet.files.atomic_write import write_atomically
 from fleet.git.land.land_repository import is_new_enough
 from fleet.home import Home, make_home
 from fleet.processes.bounded_call import call
 from fleet.queue import PREFIX, check_address, open_queue, without_password
 from fleet.queue.protocol import Queue
-from fleet.sandbox.try_box import BoxTrial, NoBox, try_box
+from fleet.sandbox.try_box import BoxTrial, try_box
 
 PERMISSIONS = config.KEYS["permissions"]
 SANDBOX = config.KEYS["sandbox"]
@@ -62,7 +62,7 @@ def init(
     A home keeps its queue, its permissions, its box and its landing unless others are given. A new
     one gets a box where a box works, if `ask_box` agrees, and where not the permissions that `ask`
     returns; and verified work lands where git is new enough.
-    `force` sets up a queue of beads again, and `waiting` is held meanwhile. Raises NoBox if
+    `force` sets up a queue of beads again, and `waiting` is held meanwhile. Raises FleetError if
     `sandbox` asks for what cannot be had.
     """
     # A broken runtime.toml is refused before anything is made.
@@ -71,7 +71,7 @@ def init(
         check_address(queue)
     trial = try_box(os.environ) if _wants_trial(before, sandbox) else None
     if trial is not None and not trial.works and sandbox not in (None, "off"):
-        raise NoBox(f"a sandbox cannot be had: {trial.problem}", hint=trial.fix)
+        raise FleetError(f"a sandbox cannot be had: {trial.problem}", hint=trial.fix)
     make_home(home)
     box = sandbox or (before.sandbox if before else _offered(trial, ask_box))
     chosen = queue or (before.queue if before else _best_queue())

@@ -30,19 +30,15 @@ class RepositoryAddress(Struct, frozen=True, kw_only=True):
         return self.site.partition("://")[2]
 
 
-class NoForge(FleetError):
-    """An address of git leads to no forge that fleet can tell."""
-
-
 def address_of(url: str, forge: str) -> RepositoryAddress:
     """The repository that an address of git leads to; `forge` is the setting.
 
-    `auto` takes github.com for GitHub and any other host for Gitea or Forgejo. Raises NoForge.
+    `auto` takes github.com for GitHub and any other host for Gitea or Forgejo. Raises FleetError.
     """
     scheme, host, path = _parts(url)
     words = [word for word in path.strip("/").removesuffix(".git").split("/") if word]
     if not host or len(words) < 2 or not all(map(_is_word, words)):
-        raise NoForge(f"{without_password(url)} is no repository on a forge", hint=_HINT)
+        raise FleetError(f"{without_password(url)} is no repository on a forge", hint=_HINT)
     if forge.startswith(("http://", "https://")):
         return RepositoryAddress(
             kind="gitea", site=forge.rstrip("/"), owner=words[-2], name=words[-1]

@@ -40,10 +40,6 @@ _CLONE = Path("/proc/sys/kernel/unprivileged_userns_clone")
 _MOST = Path("/proc/sys/user/max_user_namespaces")
 
 
-class NoBox(FleetError):
-    """A box is wanted, and this machine has none."""
-
-
 class BoxTrial(Struct, frozen=True):
     """Whether a box can be had here."""
 
@@ -59,14 +55,14 @@ class BoxTrial(Struct, frozen=True):
 
 
 def require_box() -> str:
-    """The program that makes boxes. Raises NoBox unless a box works here.
+    """The program that makes boxes. Raises FleetError unless a box works here.
 
     Tried once a process: a machine seldom changes.
     """
     trial = _tried()
     if not trial.works:
         _tried.cache_clear()  # what was lacking may be there the next time
-        raise NoBox(f"its sandbox cannot be had: {trial.problem}. {trial.fix}")
+        raise FleetError(f"its sandbox cannot be had: {trial.problem}. {trial.fix}")
     return trial.program
 
 

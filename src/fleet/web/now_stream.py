@@ -33,10 +33,6 @@ _LINGERS = 5.0
 SLOW = 4.0
 
 
-class TooManyClients(FleetError):
-    """More streams are open than one person can look at."""
-
-
 class NowStream:
     """The stream of one server."""
 
@@ -70,7 +66,7 @@ class NowStream:
     async def lines(self, since: int, in_force: Callable[[], bool]) -> AsyncIterator[bytes]:
         """The lines for one client, until the session is revoked or the server stops."""
         if len(self._clients) >= _MOST_CLIENTS:
-            raise TooManyClients(f"{_MOST_CLIENTS} pages are open", hint="Close some of them.")
+            raise FleetError(f"{_MOST_CLIENTS} pages are open", hint="Close some of them.")
         mine: asyncio.Queue[bytes | None] = asyncio.Queue(_BEHIND)
         self._begin(mine)
         try:

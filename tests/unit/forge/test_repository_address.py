@@ -2,7 +2,8 @@
 
 import pytest
 
-from fleet.forge.repository_address import NoForge, RepositoryAddress, address_of
+from fleet.errors import FleetError
+from fleet.forge.repository_address import RepositoryAddress, address_of
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,6 @@ def test_an_address_leads_to_a_repository(url, forge, kind, site):
 @pytest.mark.parametrize("url", ["/srv/git/app.git", "https://example.org/app", "git@host:../a/b"])
 def test_what_is_no_forge_is_refused_with_the_way_out(url):
     """A path on the disk can be pushed to, and has no pull requests."""
-    with pytest.raises(NoForge) as caught:
+    with pytest.raises(FleetError) as caught:
         address_of(url, "auto")
     assert "forge=" in caught.value.hint

@@ -31,10 +31,6 @@ PAUSE, REST = 0.5, 4
 PATIENCE = 15.0
 
 
-class Unfinished(FleetError):
-    """Not all entries are over, and no supervisor runs them."""
-
-
 @click.command("compare")
 @task_id("open", "blocked")
 @click.argument("entries", nargs=-1, metavar="[ENTRY]...")
@@ -106,7 +102,7 @@ def command(
     _print_results(fleet, comparison, as_json=as_json)
     if not over:
         why = "not all entries are over, and no supervisor is running"
-        raise Unfinished(why, hint=_start_hint(task.id))
+        raise FleetError(why, hint=_start_hint(task.id))
 
 
 def _check(

@@ -35,10 +35,6 @@ _COLUMN = 12
 _MOST_NAMED = 5
 
 
-class NotRestored(FleetError):
-    """Some files were kept as they are."""
-
-
 class WithRunning(click.Command):
     """A command whose --help also lists the tasks that run now."""
 
@@ -219,7 +215,7 @@ def _restore(
         print_line(f"kept, it changed since the run ended: {one_line(path)}")
     _tell_rest(steps)
     if kept:
-        raise NotRestored(
+        raise FleetError(
             f"{len(kept)} of {len(steps.steps)} files were kept as they are",
             hint="To write over them: --force",
         )

@@ -23,10 +23,6 @@ _LOOK = 0.02
 _MOST = 2000
 
 
-class NotStarted(FleetError):
-    """The new supervisor ended before supervising anything."""
-
-
 def detach(fleet: Control, flags: Sequence[str]) -> Holder:
     """Start a supervisor with these flags of `fleet run`; returns once the supervisor holds the
     home's lock.
@@ -45,12 +41,12 @@ def detach(fleet: Control, flags: Sequence[str]) -> Holder:
         if holder is not None and holder.who.pid == process.pid:
             return holder
         if process.poll() is not None:
-            raise NotStarted(
+            raise FleetError(
                 f"the supervisor ended at once: {tail(words, _MOST).strip() or 'it said nothing'}",
                 hint="See what it did: fleet log 5",
             )
         time.sleep(_LOOK)
-    raise NotStarted(
+    raise FleetError(
         f"the supervisor (process {process.pid}) does not begin",
         hint="It may wait for a disk or a queue: fleet status, fleet log 5",
     )

@@ -15,10 +15,6 @@ from fleet.processes.supervisor_lock import Holder, supervisor_of
 PATIENCE = 45.0
 
 
-class NotRunning(FleetError):
-    """There is no supervisor to be restarted."""
-
-
 def restart(fleet: Control, patience: float = PATIENCE) -> Holder:
     """Have the supervisor replaced by a new one; returns the successor. Agents run on.
 
@@ -26,14 +22,14 @@ def restart(fleet: Control, patience: float = PATIENCE) -> Holder:
     """
     before = supervisor_of(fleet.home)
     if before is None:
-        raise NotRunning(
+        raise FleetError(
             f"no supervisor is running on {fleet.home.path}", hint="Start one: fleet run"
         )
     watch = DirectoryWatch()
     watch.add(fleet.home.path)
     try:
         if not process_identity.send(before.who, SIGHUP):
-            raise NotRunning(
+            raise FleetError(
                 f"the supervisor (process {before.who.pid}) ended, or is not yours to signal",
                 hint="Start one: fleet run",
             )
@@ -48,7 +44,7 @@ def _successor(home: Home, before: Holder, watch: DirectoryWatch, end: float) ->
         if now is not None and now.since > before.since:
             return now
         if now is None and not process_identity.alive(before.who):
-            raise NotRunning(
+            raise FleetError(
                 "the supervisor ended and no new one took its place",
                 hint="See why: fleet log 5. Start one: fleet run",
             )

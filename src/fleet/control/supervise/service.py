@@ -23,10 +23,6 @@ _PATIENCE = 30.0
 _FOR_GOOD = "2 3 4 9"
 
 
-class NoSystemd(FleetError):
-    """There is no systemd that would keep services of this user."""
-
-
 class Installed(Struct, frozen=True, kw_only=True):
     """A unit that systemd knows."""
 
@@ -126,7 +122,7 @@ def _refuse_without_systemd() -> None:
     done = call(("systemctl", "--user", "show-environment"), timeout=_PATIENCE)
     if isinstance(done, CallFailed) or done.code != 0:
         why = done.problem or done.err.strip() or f"systemctl ended with code {done.code}"
-        raise NoSystemd(
+        raise FleetError(
             f"systemd keeps no services of yours here: {why}",
             hint="Without it: fleet run --detach. The unit itself: fleet service install --print",
         )

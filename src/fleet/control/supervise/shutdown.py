@@ -4,7 +4,6 @@ import time
 from signal import SIGTERM
 
 from fleet.config import Config, load
-from fleet.control.supervise.restart import NotRunning
 from fleet.errors import ConfigError, FleetError
 from fleet.home import Home
 from fleet.processes import process_identity
@@ -25,7 +24,7 @@ def shut_down(home: Home, *, now: bool = False) -> Holder:
     """
     holder = supervisor_of(home)
     if holder is None:
-        raise NotRunning(
+        raise FleetError(
             f"no supervisor is running on {home.path}", hint="Nothing has to be ended."
         )
     for _ in range(2 if now else 1):
