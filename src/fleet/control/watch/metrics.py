@@ -1,8 +1,10 @@
 """The figures of a home as Prometheus reads them. No task is a label: there is no end of tasks."""
 
-from collections import Counter
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -21,17 +23,28 @@ from fleet.control.accounts import accounts_now
 from fleet.control.notify.notify_status import notify_status
 from fleet.control.view.now import Now
 from fleet.control.view.read_now import NowReader
-from fleet.control.watch.run_figures import SECONDS, RunFigures
+from fleet.control.watch.settled_runs import SettledRuns
 from fleet.errors import BadInput
 from fleet.files.atomic_write import write_atomically
 from fleet.home.status_file import FILE as STATUS_FILE
 from fleet.queue.protocol import Filter
-from fleet.schemas import STATUSES, Task, settings_in
+from fleet.schemas import STATUSES, Receipt, Task, bears_out, settings_in
 from fleet.schemas.hosts.host_needs import needs_of
 
 Families = Iterator[Metric]
 #: How many ready tasks are counted.
 _MOST = 10_000
+#: What is added up over all runs that are over: the labels of each sum.
+_WHO = ("coder", "model")
+_RUN_SUMS: Mapping[str, tuple[str, Sequence[str]]] = {
+    "fleet_runs": ("Runs that are over.", (*_WHO, "outcome", "verdict")),
+    "fleet_tokens": ("Tokens of runs that are over.", (*_WHO, "kind")),
+    "fleet_lost_tokens": ("Tokens of runs that closed no task.", _WHO),
+    "fleet_cost_dollars": ("Known cost: told by the CLI, or estimated.", (*_WHO, "basis")),
+    "fleet_cost_unknown_runs": ("Runs whose cost is not known.", _WHO),
+}
+#: The upper bounds of the classes that a run's seconds are counted in.
+_SECONDS = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0, 14400.0)
 
 
 class FleetMetrics(Collector):
@@ -40,7 +53,12 @@ class FleetMetrics(Collector):
     def __init__(self, fleet: Control) -> None:
         self._fleet = fleet
         self._view = NowReader(fleet)
-        self._figures = RunFigures(fleet.home)
+        self._settled = SettledRuns(fleet.home)
+        #: The sums of each name by their labels; how many runs of each coder took how long, and
+        #: how long they took together.
+        self._sums = {name: defaultdict[tuple[str, ...], float](float) for name in _RUN_SUMS}
+        self._lasted: dict[str, list[int]] = {}
+        self._seconds = defaultdict[str, float](float)
         self._now = datetime.now().astimezone()
 
     def text(self, now: datetime) -> bytes:
@@ -66,7 +84,8 @@ class FleetMetrics(Collector):
         return []
 
     def collect(self) -> Families:
-        self._figures.update()
+        for _, receipt, ending in self._settled.new():
+            self._add(receipt, closed=bears_out(ending.settlement))
         now = self._view.read(self._now)
         yield from self._supervisor(now)
         yield from self._tasks(now)
@@ -144,24 +163,37 @@ class FleetMetrics(Collector):
             return ()
         return self._fleet.queue.find(Filter(ready=True, limit=_MOST))
 
+    def _add(self, receipt: Receipt, *, closed: bool) -> None:
+        """Add a run that ended since the last look."""
+        sums, who, usage = self._sums, (receipt.coder, receipt.model), receipt.usage
+        verdict = receipt.verdict.state if receipt.verdict is not None else "none"
+        sums["fleet_runs"][*who, receipt.outcome or "unknown", verdict] += 1
+        for kind in ("input", "cache_read", "cache_write", "output"):
+            sums["fleet_tokens"][*who, kind] += getattr(usage, kind)
+        if not closed:
+            sums["fleet_lost_tokens"][who] += usage.total
+        if receipt.cost is None:
+            sums["fleet_cost_unknown_runs"][who] += 1
+        else:
+            basis = "cli" if receipt.cost_usd is not None else "estimated"
+            sums["fleet_cost_dollars"][*who, basis] += receipt.cost
+        if receipt.seconds is not None:
+            classes = self._lasted.setdefault(receipt.coder, [0] * (len(_SECONDS) + 1))
+            classes[bisect_left(_SECONDS, receipt.seconds)] += 1
+            self._seconds[receipt.coder] += receipt.seconds
+
     def _runs(self) -> Families:
-        found, who = self._figures, ("coder", "model")
-        about = "Runs that are over."
-        yield _counter("fleet_runs", about, (*who, "outcome", "verdict"), found.runs)
-        about = "Tokens of runs that are over."
-        yield _counter("fleet_tokens", about, (*who, "kind"), found.tokens)
-        about = "Tokens of runs that closed no task."
-        yield _counter("fleet_lost_tokens", about, who, found.lost_tokens)
-        about = "Known cost: told by the CLI, or estimated."
-        yield _counter("fleet_cost_dollars", about, (*who, "basis"), found.dollars)
-        about = "Runs whose cost is not known."
-        yield _counter("fleet_cost_unknown_runs", about, who, found.unknown_costs)
-        seconds = HistogramMetricFamily(
+        for name, (about, labels) in _RUN_SUMS.items():
+            yield _counter(name, about, labels, self._sums[name])
+        lasted = HistogramMetricFamily(
             "fleet_run_duration_seconds", "How long runs took.", labels=["coder"]
         )
-        for coder, spans in sorted(found.seconds.items()):
-            seconds.add_metric([coder], _classes(spans.counts), spans.total)
-        yield seconds
+        bounds = [*map(str, _SECONDS), "+Inf"]
+        for coder, classes in sorted(self._lasted.items()):
+            # Each class of Prometheus includes all smaller ones.
+            buckets = list(zip(bounds, map(float, accumulate(classes)), strict=True))
+            lasted.add_metric([coder], buckets, self._seconds[coder])
+        yield lasted
 
     def _limits(self, now: Now) -> Families:
         labels = ["account", "window"]
@@ -228,10 +260,3 @@ def _counter(
     for key, value in sorted(sums.items()):
         family.add_metric(key, value)
     return family
-
-
-def _classes(counts: list[int]) -> list[tuple[str, float]]:
-    """Counts as Prometheus has them: each class includes all smaller ones."""
-    bounds = [*(str(bound) for bound in SECONDS), "+Inf"]
-    sums = [sum(counts[: place + 1]) for place in range(len(counts))]
-    return [(bound, float(count)) for bound, count in zip(bounds, sums, strict=True)]
