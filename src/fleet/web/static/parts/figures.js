@@ -39,6 +39,11 @@ export function PlusMinus({added, removed}) {
     </span>`;
 }
 
+/** How full the context of a run's agent is. @param {{run: import('../core/shapes').RunNow}} props */
+export function ContextGauge({run}) {
+  return html`<${Gauge} used=${run.context_used || run.context_peak} of=${run.context_size} label="context"/>`;
+}
+
 /**
  * How full something is. The figure stands beside the bar; colour alone says nothing.
  * @param {{used: number, of: number, label: string, wide?: boolean}} props

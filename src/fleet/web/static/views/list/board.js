@@ -4,9 +4,9 @@ import {html} from '../../vendor/preact.js';
 import {basename, shortId} from '../../core/format.js';
 import {link} from '../../core/router.js';
 import {cursor, picked, rowOf} from '../../core/store.js';
-import {firstLine, plain, visible, visibleLine, withoutClone, withoutPointers} from '../../core/text.js';
-import {Cost, Gauge} from '../../parts/figures.js';
-import {togglePick} from './row.js';
+import {plain, visible, visibleLine} from '../../core/text.js';
+import {ContextGauge, Cost} from '../../parts/figures.js';
+import {aside, togglePick} from './row.js';
 import {Mark, markOf} from '../../parts/status.js';
 import {Ago, Elapsed} from '../../parts/time.js';
 import {WayOn} from '../../parts/way_on.js';
@@ -25,8 +25,7 @@ export function Board({shown}) {
 function Card({id}) {
   const row = rowOf(id);
   if (!row) return null;
-  const words = row.question ? firstLine(row.question) : withoutPointers(row.reason) || withoutClone(row.run?.last_step ?? '')
-    || row.landing_words;
+  const words = aside(row);
   return html`<li class="card ${picked.value.has(id) ? 'picked' : ''}" data-row=${id}
     onClick=${(/** @type {MouseEvent} */ event) => { if (event.shiftKey) togglePick(id); }}>
     <a href=${link('task', id)} data-open=${id} onFocus=${() => { cursor.value = id; }}>
@@ -38,8 +37,7 @@ function Card({id}) {
       ${words ? html`<span class="aside" dir="auto" title=${plain(words)}>${visible(words)}</span>` : ''}
     </a>
     <span class="card-foot"><span class="faint cut">${row.coder} ${row.model}</span><span class="grow"></span>
-      ${row.run ? html`<${Gauge} used=${row.run.context_used || row.run.context_peak} of=${row.run.context_size}
-        label="context"/>` : ''}<${Cost} spent=${row.spent}/></span>
+      ${row.run ? html`<${ContextGauge} run=${row.run}/>` : ''}<${Cost} spent=${row.spent}/></span>
     ${row.way_on && row.group !== 'waiting' ? html`<${WayOn} row=${row}/>` : ''}
   </li>`;
 }

@@ -5,7 +5,7 @@ import {basename, shortId} from '../../core/format.js';
 import {link} from '../../core/router.js';
 import {cursor, picked, rowOf} from '../../core/store.js';
 import {firstLine, plain, visible, visibleLine, withoutClone, withoutPointers} from '../../core/text.js';
-import {Cost, Gauge} from '../../parts/figures.js';
+import {ContextGauge, Cost} from '../../parts/figures.js';
 import {Mark, markOf, wordOf} from '../../parts/status.js';
 import {Ago, Elapsed} from '../../parts/time.js';
 import {WayOn} from '../../parts/way_on.js';
@@ -13,7 +13,7 @@ import {WayOn} from '../../parts/way_on.js';
 /** @typedef {import('../../core/shapes').TaskRow} TaskRow */
 
 /** What stands behind the title: what is asked, why it waits, what was done last. @param {TaskRow} row */
-function aside(row) {
+export function aside(row) {
   if (row.question) return firstLine(row.question);
   if (row.reason) return withoutPointers(row.reason);
   if (row.group === 'running') return withoutClone(row.run?.last_step ?? '') || row.landing_words;
@@ -42,8 +42,7 @@ export function Row({id}) {
     <span class="coder cut" title=${coderWords(row)}>${row.coder}${row.model ? html`<i> ${row.model}</i>` : ''}</span>
     <span class="account cut" title=${row.account ? `account ${row.account}` : ''}>
       ${row.account === row.coder ? '' : row.account}</span>
-    <span class="context">${row.run ? html`<${Gauge} used=${row.run.context_used || row.run.context_peak}
-      of=${row.run.context_size} label="context"/>` : ''}</span>
+    <span class="context">${row.run ? html`<${ContextGauge} run=${row.run}/>` : ''}</span>
     <span class="cost-cell"><${Cost} spent=${row.spent}/></span>
     <span class="age">${row.group === 'done'
       ? html`<${Ago} at=${row.since}/>`

@@ -10,7 +10,7 @@ import {back, go, link, route} from '../../core/router.js';
 import {cursor, rowOf, standing} from '../../core/store.js';
 import {plain, visible, visibleLine, withoutPointers} from '../../core/text.js';
 import {AnswerBox} from '../../parts/answer_box.js';
-import {Cost, Gauge} from '../../parts/figures.js';
+import {ContextGauge, Cost} from '../../parts/figures.js';
 import {Problem} from '../../parts/problem.js';
 import {Badge, markOf, wordOf} from '../../parts/status.js';
 import {actKeys} from '../list/task_keys.js';
@@ -90,8 +90,7 @@ function Head({row, whole}) {
       ${row.account && row.account !== row.coder ? html`<li>account ${row.account}</li>` : ''}
       ${whole?.landing?.into || whole?.branch
         ? html`<li>to <span class="mono">${whole.landing?.into || whole.branch}</span></li>` : ''}
-      ${row.run?.context_size ? html`<li class="with-gauge">context <${Gauge} used=${row.run.context_used
-        || row.run.context_peak} of=${row.run.context_size} label="context"/></li>` : ''}
+      ${row.run?.context_size ? html`<li class="with-gauge">context <${ContextGauge} run=${row.run}/></li>` : ''}
       <li><${Cost} spent=${row.spent} words/>${whole?.budget?.budget.usd
         ? html`<span class="faint"> of $${whole.budget.budget.usd}</span>` : ''}</li>
       ${row.parent ? html`<li>part of <a class="link mono" href=${link('task', row.parent)}>${shortId(row.parent)}</a>
