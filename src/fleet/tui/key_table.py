@@ -35,7 +35,7 @@ class TopKey(Struct, frozen=True):
 #: In the order in which the bottom line entries them.
 KEYS: Sequence[TopKey] = (
     TopKey("a", "a", lambda app: app.acts.answer(), "answer", ("question",), acts=True),
-    TopKey("Enter", "enter", lambda app: app.looks.open(), "open"),
+    TopKey("Enter", "enter", lambda app: app.looks.focused().open_cursor(), "open"),
     TopKey("t", "t", lambda app: app.acts.tell(), "tell", ("task",), acts=True),
     TopKey("s", "s", lambda app: app.acts.each("stop"), "stop", ("running",), acts=True),
     TopKey("r", "r", lambda app: app.acts.each("retry"), "retry", ("stands",), acts=True),
@@ -45,7 +45,7 @@ KEYS: Sequence[TopKey] = (
     TopKey("n N", "n", lambda app: app.looks.hit(1), "next hit", ("hits",)),
     TopKey("", "N", lambda app: app.looks.hit(-1), "", ("hits",), in_footer=False),
     TopKey("w", "w", lambda app: app.looks.split(), "split", ("wide diff",)),
-    TopKey("z", "z", lambda app: app.looks.fold(), "fold all", ("foldable",)),
+    TopKey("z", "z", lambda app: app.detail.fold_all(), "fold all", ("foldable",)),
     TopKey("v", "v", lambda app: app.looks.viewed(), "viewed", ("diff",)),
     TopKey("c", "c", lambda app: app.acts.comment(), "comment", ("diff",), acts=True),
     TopKey("R", "R", lambda app: app.acts.send_back(), "send back", ("diff",), acts=True),
@@ -83,11 +83,11 @@ KEYS: Sequence[TopKey] = (
         in_footer=False,
     ),
     TopKey("", "pagedown,space", lambda app: app.looks.page(1), "", in_footer=False),
-    TopKey("← →", "left", lambda app: app.looks.shift(-1), "long lines", in_footer=False),
-    TopKey("", "right", lambda app: app.looks.shift(1), "", in_footer=False),
+    TopKey("← →", "left", lambda app: app.looks.focused().shift(-1), "long lines", in_footer=False),
+    TopKey("", "right", lambda app: app.looks.focused().shift(1), "", in_footer=False),
     TopKey("Esc", "escape", lambda app: app.looks.go_back(), "back"),
     TopKey("?", "question_mark", lambda app: app.looks.help(), "keys"),
-    TopKey("q", "q", lambda app: app.looks.quit(), "quit"),
+    TopKey("q", "q", lambda app: app.exit(), "quit"),
 )
 
 

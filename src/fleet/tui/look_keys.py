@@ -42,9 +42,6 @@ class LookKeys:
         app.lines("list").focus()
         app.drawing.lay_out()
 
-    def open(self) -> None:
-        self._pane().open_cursor()
-
     def go_back(self) -> None:
         app = self._app
         if app.is_open:
@@ -68,22 +65,19 @@ class LookKeys:
             app.lines("list").focus()
 
     def move(self, step: int) -> None:
-        self._pane().following = False
-        self._pane().move(step)
+        self.focused().following = False
+        self.focused().move(step)
 
     def edge(self, top: bool) -> None:
-        pane = self._pane()
+        pane = self.focused()
         pane.following = not top and pane.id == "detail" and self._app.detail.tab == "transcript"
         if pane.id == "detail":
             self._app.detail.jump(top=top)
         pane.to_end(top=top)
 
     def page(self, direction: int) -> None:
-        self._pane().following = False
-        self._pane().page(direction)
-
-    def shift(self, direction: int) -> None:
-        self._pane().shift(direction)
+        self.focused().following = False
+        self.focused().page(direction)
 
     def tab(self, name: str) -> None:
         app = self._app
@@ -117,9 +111,6 @@ class LookKeys:
             app.drawing.say(((f"{'following' if view.following else 'not following'}", "dim"),))
             app.detail.read()
             app.drawing.draw()
-
-    def fold(self) -> None:
-        self._app.detail.fold_all()
 
     def viewed(self) -> None:
         app = self._app
@@ -181,9 +172,7 @@ class LookKeys:
             app.copy_to_clipboard(row.id)
             app.drawing.say(((f"copied {said(row.id)}", "dim"),))
 
-    def quit(self) -> None:
-        self._app.exit()
-
-    def _pane(self) -> LineView:
+    def focused(self) -> LineView:
+        """The list, or the detail if keys go there."""
         detail = self._app.lines("detail")
         return detail if detail.has_focus else self._app.lines("list")

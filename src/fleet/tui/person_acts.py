@@ -33,8 +33,8 @@ class PersonActs:
         self._app = app
         self._acts = acts
         self._number = 0
-        #: Texts that were typed and not sent, by verb and task.
-        self._drafts: dict[tuple[str, str], str] = {}
+        #: Texts that were typed and not sent, by verb and tasks.
+        self._drafts: dict[tuple[str, ...], str] = {}
         self.done: list[DoneAct] = []
 
     def act(self, verb: str, given: Mapping[str, Any]) -> None:
@@ -67,16 +67,17 @@ class PersonActs:
             self._app.drawing.say((("nothing is asked here", "dim"),))
             return
         about = [*paragraph(row.question, 90, "magenta")]
-        self._write("answer", row.id, f"Answer {said(row.id)}: {said(row.title)}", about)
+        self._write("answer", [row.id], f"Answer {said(row.id)}: {said(row.title)}", about)
 
     def tell(self) -> None:
         rows = self._app.chosen()
+        ids = [row.id for row in rows]
         if len(rows) == 1:
-            title = f"Tell the agent of {said(rows[0].id)}: {said(rows[0].title)}"
-            self._write("tell", rows[0].id, title, [])
+            title = f"Tell the agent of {said(ids[0])}: {said(rows[0].title)}"
+            self._write("tell", ids, title, [])
         elif rows:
-            ids = [row.id for row in rows]
-            self._write_to(ids, f"Tell the agents of {len(ids)} tasks")
+            about: list[SpanLine] = [((said(", ".join(ids)), "dim"),)]
+            self._write("tell", ids, f"Tell the agents of {len(ids)} tasks", about)
 
     def comment(self) -> None:
         """Remark on the line of the diff under the cursor; R sends all remarks."""
@@ -217,56 +218,40 @@ class PersonActs:
             PaletteEntry(key.words, lines.get(key.words, ""), key.do) for key in here if key.words
         ]
 
-    def _write(self, verb: str, task_id: str, title: str, about: Sequence[SpanLine]) -> None:
-        """Have a text written and sent; what is not sent is kept."""
+    def _write(self, verb: str, ids: Sequence[str], title: str, about: Sequence[SpanLine]) -> None:
+        """Have a text written and sent, for each of the tasks; what is not sent is kept."""
         if self._refused():
             return
-        at = (verb, task_id)
+        at = (verb, *ids)
 
         def take(answer: tuple[bool, str] | None) -> None:
             if answer is None:
                 return
             self._drafts.pop(at, None)
             if answer[0]:
-                self.act(verb, {"id": task_id, "text": answer[1]})
+                for task_id in ids:
+                    self.act(verb, {"id": task_id, "text": answer[1]})
+                self._app.marked.difference_update(ids)
             elif answer[1].strip():
                 self._drafts[at] = answer[1]
                 self._app.drawing.say((("kept as a draft", "dim"),))
 
         self._app.push_screen(TextForm(title, about, self._drafts.get(at, "")), take)
 
-    def _write_to(self, ids: Sequence[str], title: str) -> None:
-        if self._refused():
-            return
-
-        def take(answer: tuple[bool, str] | None) -> None:
-            if answer is not None and answer[0]:
-                for task_id in ids:
-                    self.act("tell", {"id": task_id, "text": answer[1]})
-                self._app.marked.clear()
-
-        self._app.push_screen(TextForm(title, [((said(", ".join(ids)), "dim"),)]), take)
-
-    def _show_end(self, end: ActEnd | Unread, line: str) -> None:
-        at = self._app.clock()
+    def _show_end(self, end: ActEnd | Unread, asked: str) -> None:
         if isinstance(end, Unread):
-            words = f"{end.message} {end.hint}".strip()
-            self._remember(DoneAct(at, line, words, refused=True))
+            line, words = asked, f"{end.message} {end.hint}".strip()
+            shown = (f"  refused: {said(words)}", "bold red")
             self._app.bell()
-            self._app.drawing.say(
-                ((f"$ {said(line)}", "cyan"), (f"  refused: {said(words)}", "bold red"))
-            )
         else:
-            self._remember(DoneAct(at, end.line, end.words))
-            self._app.drawing.say(
-                ((f"$ {said(end.line)}", "cyan"), (f"  {said(end.words)}", "green"))
-            )
+            line, words = end.line, end.words
+            shown = (f"  {said(words)}", "green")
+        deed = DoneAct(self._app.clock(), line, words, refused=isinstance(end, Unread))
+        self.done = [*self.done, deed][-_KEPT:]
+        self._app.drawing.say(((f"$ {said(line)}", "cyan"), shown))
         self._app.look()
         if self._app.view == "log":
             self._app.drawing.draw()
-
-    def _remember(self, deed: DoneAct) -> None:
-        self.done = [*self.done, deed][-_KEPT:]
 
     def _refused(self) -> bool:
         if self._app.read_only:

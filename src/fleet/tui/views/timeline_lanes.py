@@ -105,25 +105,27 @@ def _ruler(seen: Timeline, room: int) -> SpanLine:
 def _drawn(
     parts: Iterable[tuple[datetime, datetime | None, Span]], seen: Timeline, room: int
 ) -> list[Span]:
-    """Stretches of time as cells; a stretch that is shorter than a cell still has one."""
+    """Stretches of time as cells."""
     cells: list[Span] = [("·", "dim")] * room
-    whole = (seen.end - seen.start).total_seconds() or 1.0
     for start, end, span in parts:
-        first = int((start - seen.start).total_seconds() / whole * room)
-        last = int(((end or seen.end) - seen.start).total_seconds() / whole * room)
-        for at in range(max(0, first), min(room, max(last, first + 1))):
+        for at in _cells_of(start, end, seen, room):
             cells[at] = span
     return _merged(cells)
+
+
+def _cells_of(start: datetime, end: datetime | None, seen: Timeline, room: int) -> range:
+    """The cells of a stretch of time; one that is shorter than a cell still has one."""
+    whole = (seen.end - seen.start).total_seconds() or 1.0
+    first = int((start - seen.start).total_seconds() / whole * room)
+    last = int(((end or seen.end) - seen.start).total_seconds() / whole * room)
+    return range(max(0, first), min(room, max(last, first + 1)))
 
 
 def _waiting(waits: Sequence[Segment], seen: Timeline, room: int) -> list[Span]:
     """How many tasks waited, a digit a cell."""
     numbers = [0] * room
-    whole = (seen.end - seen.start).total_seconds() or 1.0
     for each in waits:
-        first = int((each.start - seen.start).total_seconds() / whole * room)
-        last = int(((each.end or seen.end) - seen.start).total_seconds() / whole * room)
-        for at in range(max(0, first), min(room, max(last, first + 1))):
+        for at in _cells_of(each.start, each.end, seen, room):
             numbers[at] += 1
     return _merged(
         [(str(each) if each < 10 else "+", "yellow") if each else ("·", "dim") for each in numbers]
