@@ -4,18 +4,18 @@ One lander a branch works at a time: its lock lies in the common git directory, 
 one repository do no work twice. What makes them safe is the compare-and-swap.
 """
 
-import fcntl
 import hashlib
 import os
-import stat
 import threading
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
+from pathlib import Path
 
 from msgspec import Struct, structs
 
 from fleet.errors import FleetError
+from fleet.files.file_lock import Lock, locked
 from fleet.git import repository
 from fleet.git.mirror.code_source import code_source
 from fleet.git.repository import GitFailed, Repository
@@ -279,26 +279,7 @@ def _state(home: Home, task_id: str) -> str:
     return landing.state if landing is not None else ""
 
 
-@contextmanager
-def lander_lock(repo: Repository, branch: str) -> Generator[bool]:
-    """The lock of a branch's landers; False: another lander holds the lock. Raises FleetError."""
+def lander_lock(repo: Repository, branch: str) -> AbstractContextManager[Lock | None]:
+    """The lock of a branch's landers; None: another lander holds the lock."""
     name = hashlib.sha256(os.fsencode(branch)).hexdigest()[:16]
-    path = os.path.join(repo.common_dir, f"{LOCK}{name}.lock")  # noqa: PTH118
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    fd = os.open(path, flags, 0o600)
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise FleetError(f"{path} is no file; move it away to go on")
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            # A process that another thread has just forked holds the file open until it executes
-            # its program: closing the file alone would leave the lock with that process.
-            fcntl.flock(fd, fcntl.LOCK_UN)
-    finally:
-        os.close(fd)
+    return locked(Path(repo.common_dir, f"{LOCK}{name}.lock"))
