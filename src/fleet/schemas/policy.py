@@ -23,7 +23,7 @@ PLAN_FILE = "PLAN.toml"
 Requirement = Literal["plausible", "checked"]
 
 #: Where a task works. `none`: in its directory itself. `clone`: in a clone of its own.
-#: `worktree` is in records of tasks that had linked worktrees, which become clones.
+#: `worktree` is another word for `clone`.
 Isolation = Literal["none", "clone", "worktree"]
 ISOLATIONS: tuple[Isolation, ...] = ("none", "clone")
 

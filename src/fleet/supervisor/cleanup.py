@@ -17,7 +17,6 @@ from fleet.files.file_lock import run_locked
 from fleet.git import snapshot_index, tree_snapshot
 from fleet.git.clone import clone_place, disk_use
 from fleet.git.clone.collect_work import Collected, opened_work
-from fleet.git.clone.ensure_clone import convert_linked
 from fleet.git.clone.task_refs import TaskRefs, task_refs
 from fleet.git.clone.task_work import KEPT_FOR, remove_clone, why_kept
 from fleet.git.commit_words import message_of
@@ -169,7 +168,7 @@ def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
     # The lock of the task's runs: a run that begins meanwhile waits.
     with run_locked(home.task(task.id)) as lock:
         refs = _refs(home, task.id) if lock is not None else None
-        if refs is None or not convert_linked(home, refs):
+        if refs is None:
             return []
         with opened_work(home, refs) as work:
             work.take_snapshot()

@@ -14,7 +14,6 @@ from fleet.files.file_lock import locked
 from fleet.git import snapshot_index
 from fleet.git.clone import clone_place
 from fleet.git.run_baseline import INDEX
-from fleet.home import clone_record
 from fleet.runs.outcome_history import write_ending
 from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Finished, Policy
@@ -119,21 +118,6 @@ def test_a_removal_that_was_cut_off_is_finished(home, repo):
     (trash / "fleet-1.abc/closed").mkdir(mode=0o500)
     clone_place.empty_trash(home)
     assert list(trash.iterdir()) == []
-
-
-def test_a_linked_worktree_of_a_closed_task_is_cleared_away_like_a_clone(home, repo):
-    """One that an earlier version left."""
-    place = home.clone("fleet-1")
-    home.worktrees.mkdir()
-    repo.git("worktree", "add", "-q", "-b", "fleet/fleet-1", str(place))
-    record = clone_record.CloneRecord(
-        repository=str(repo.root), commit=repo.git("rev-parse", "HEAD")
-    )
-    clone_record.write(home, "fleet-1", record)
-    (place / "unfinished").write_text("x\n")
-    assert "clone removed" in tidy(home, ["fleet-1"], [a_task()], NOW)[-1]
-    assert repo.git("show", "fleet/fleet-1:unfinished") == "x"
-    assert "fleet-1" not in repo.git("worktree", "list")
 
 
 def test_no_link_is_followed_when_a_clone_is_removed(home, repo, tmp_path):

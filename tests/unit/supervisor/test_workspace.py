@@ -107,7 +107,7 @@ def test_outside_of_git_a_task_works_in_its_directory(home, tmp_path):
 
 
 def test_another_word_for_clone_is_read_and_never_kept(home, repo):
-    """Tasks that had linked worktrees have it in their records."""
+    """It is another word for a clone."""
     assert Policy(isolation="worktree").isolation == "clone"
     assert prepared(home, repo.root).cwd == str(home.clone(TASK))
     assert threading.active_count() >= 1

@@ -15,7 +15,6 @@ from fleet.errors import FleetError
 from fleet.git import repository
 from fleet.git.clone import clone_place
 from fleet.git.clone.agent_git_dir import is_git_dir
-from fleet.git.clone.convert_worktree import convert_worktree, linked_admin
 from fleet.git.clone.source_facts import make_git_dir
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.git_command import Git, GitFailed
@@ -99,29 +98,12 @@ def _mend(home: Home, refs: TaskRefs, place: Path, making: Path, until: float) -
         for name in _LOCKS:  # the caller holds the lease, and no run is at work
             (dot / name).unlink(missing_ok=True)
         return
-    if dot.is_file() and linked_admin(refs.git, place) is not None:
-        convert_linked(home, refs)
-        return
     if os.path.lexists(dot):
         _put_aside(dot, home.task(refs.task_id) / FOLDER)
     commit = refs.latest() or commit_of(refs.git, refs.base_ref)
     make_git_dir(making, refs.git, refs.branch_ref, commit)
     git_in(making, place, until).ask("read-tree", commit)
     making.rename(dot)
-
-
-def convert_linked(home: Home, refs: TaskRefs) -> bool:
-    """Make a clone of a linked worktree of an earlier version; False: the worktree has to stay
-    linked.
-    """
-    place = home.clone(refs.task_id)
-    admin = linked_admin(refs.git, place) if (place / ".git").is_file() else None
-    if admin is None:
-        return True  # there is none
-    clone_place.clear_making(home, refs.task_id)
-    making = clone_place.making_place(home, refs.task_id)
-    making.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return convert_worktree(refs, admin, place, making)
 
 
 def _put_aside(dot: Path, folder: Path) -> None:

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from msgspec import structs
 
 from fleet.git.clone import clone_place
 from fleet.git.clone.ensure_clone import ensure_clone
@@ -325,62 +324,3 @@ def test_a_record_that_is_not_fleets_leads_nowhere(home, repo, tmp_path):
     clone_record.write(home, TASK, forged)
     assert "does not fit" in why(prepared(home, other.root))
     assert other.git("for-each-ref", "--format=%(refname)") == "refs/heads/main"
-
-
-# Linked worktrees of earlier versions.
-
-
-def linked(home, repo):
-    """A worktree as earlier versions made it, with its record."""
-    place = home.clone(TASK)
-    home.worktrees.mkdir()
-    repo.git("worktree", "add", "-q", "-b", "fleet/fleet-1", str(place))
-    text = (
-        f'{{"path":"{place}","repository":"{repo.root}","commit":"{repo.first}",'
-        '"branch":"fleet/fleet-1","made":true,"set_up":true,"removing":false}'
-    )
-    folder = home.task(TASK) / "worktree"
-    folder.mkdir(parents=True)
-    (folder / "worktree.json").write_text(text)
-    return place
-
-
-def test_a_linked_worktree_of_an_earlier_version_becomes_a_clone_in_its_place(home, repo):
-    """With its commits, its staged and its unfinished files; the project forgets the link."""
-    place = linked(home, repo)
-    mine = commit(place)
-    (place / "staged").write_text("x\n")
-    git(place, "add", "staged")
-    (place / "unfinished").write_text("x\n")
-    got = prepared(home, repo.root)
-    assert got.cwd == str(place)
-    assert (place / ".git").is_dir()
-    assert got.base.head == mine
-    assert git(place, "status", "--porcelain").splitlines() == ["A  staged", "?? unfinished"]
-    assert str(place) not in repo.git("worktree", "list")
-    again = commit(place, "more")
-    assert collect(home, TASK) == []
-    assert repo.git("rev-parse", "fleet/fleet-1") == again
-
-
-def test_a_merge_that_is_half_done_in_a_linked_worktree_goes_on_in_the_clone(home, repo):
-    """What git knows of it comes along."""
-    place = linked(home, repo)
-    commit(place, "same", "mine\n")
-    repo.commit(same="theirs\n")
-    done = Repo.__new__(Repo)
-    done.root = place
-    done.git("merge", "main", ok=False)
-    clone_of(home, repo)
-    assert git(place, "diff", "--name-only", "--diff-filter=U") == "same"
-    (place / "same").write_text("both\n")
-    git(place, "commit", "-qam", "merged")
-    assert len(git(place, "log", "-1", "--format=%P").split()) == 2
-
-
-def test_an_old_record_with_a_path_of_its_own_is_read_without_it(home, repo):
-    """The place follows from the home and the id."""
-    linked(home, repo)
-    record = clone_record.read(home, TASK)
-    assert (record.repository, record.set_up) == (str(repo.root), True)
-    assert "path" not in structs.asdict(record)
