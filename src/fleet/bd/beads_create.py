@@ -27,7 +27,7 @@ from fleet.queue.beads.bd_cli.bd_client import BdClient, creators_environment
 from fleet.queue.beads.bd_cli.bd_issue import tasks_in
 from fleet.queue.beads.beads_identity import refuse_wrong
 from fleet.queue.beads.lease_ledger import Ledger
-from fleet.queue.beads.write_lock import WriteLock
+from fleet.queue.beads.write_lock import write_lock
 from fleet.queue.sql.sqlite import utc_now
 from fleet.schemas import Settings, Task
 
@@ -86,7 +86,7 @@ def _make(home: Path, client: BdClient, wish: "_Wish", source: Stream, *, held: 
     ledger = Ledger(home, clock=utc_now)
     try:
         # A claim waits for this lock, so it sees the tasks of a plan only with their settings.
-        with WriteLock(home, patience=client.timeout).held():
+        with write_lock(home, client.timeout):
             ended = client.call(wish.args(), actor=None, stdin=source)
             if ended.code != 0:
                 return wish.answer(ended, ())

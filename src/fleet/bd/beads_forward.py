@@ -1,22 +1,28 @@
-"""`fleet bd …` on beads: the user's command line goes to the real `bd`, in the fleet home."""
+"""`fleet bd …` on beads: the user's command line goes to the real `bd`, in the fleet home.
 
+A task's text may hold control characters, and bd prints it as it is. On a terminal it is shown and
+not obeyed; in a pipe or a file nothing is changed, since a program may read it.
+"""
+
+import codecs
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import TextIO
 
 from fleet.bd.callers_files import located
 from fleet.bd.command_line import split_command
-from fleet.bd.terminal_filter import filtered
-from fleet.errors import QueueBusy
 from fleet.processes.bounded_call import Stream
 from fleet.queue import doorbell
 from fleet.queue.beads.bd_cli.bd_client import TIMEOUT, users_environment
 from fleet.queue.beads.bd_cli.bd_process import attach
 from fleet.queue.beads.beads_identity import refuse_wrong
-from fleet.queue.beads.write_lock import WriteLock
+from fleet.queue.beads.write_lock import write_lock
+from fleet.schemas.shown_text import harmless
 
 #: Commands after which nothing can have changed; after any other the supervisor is woken.
 _READS = frozenset(
@@ -36,6 +42,9 @@ _SHORT_WRITES = frozenset(
 )  # fmt: skip
 #: Commands that ask a person, or start an editor: they have the terminal itself, and no limit.
 _INTERACTIVE = frozenset(("edit", "init", "onboard", "setup", "shell", "sql"))
+#: Seconds that are waited for the last words after the program has ended: a server that bd
+#: started may hold the stream open for ever.
+_LAST_WORDS = 1.0
 #: How many times longer than a short command one may take that moves all tasks, or goes elsewhere.
 _LONG = 20
 
@@ -66,10 +75,10 @@ def forward(
     try:
         with ExitStack() as locks:
             if verb in _SHORT_WRITES and not _reads_stdin(args):
-                _wait_politely(locks, WriteLock(home, patience=patience))
+                locks.enter_context(write_lock(home, patience, politely=True))
             if verb not in _INTERACTIVE:
-                stdout = locks.enter_context(filtered(stdout, sys.stdout, before_output))
-                stderr = locks.enter_context(filtered(stderr, sys.stderr, before_output))
+                stdout = locks.enter_context(_filtered(stdout, sys.stdout, before_output))
+                stderr = locks.enter_context(_filtered(stderr, sys.stderr, before_output))
             limit = _limit(verb, args, patience)
             return attach(
                 [bd, *args],
@@ -88,14 +97,6 @@ def _limit(verb: str, args: Sequence[str], patience: timedelta) -> float | None:
     return patience.total_seconds() * (1 if short else _LONG)
 
 
-def _wait_politely(locks: ExitStack, lock: WriteLock) -> None:
-    """Take the write lock, or go on without it in the end: bd has locks too, only slower ones."""
-    try:
-        locks.enter_context(lock.held())
-    except QueueBusy:
-        return
-
-
 def is_silent(args: Sequence[str]) -> bool:
     """Whether bd alone decides how long the line takes: no person types, and none looks on."""
     return split_command(args)[0].partition(" ")[0] not in _INTERACTIVE and not _reads_stdin(args)
@@ -104,3 +105,36 @@ def is_silent(args: Sequence[str]) -> bool:
 def _reads_stdin(args: Sequence[str]) -> bool:
     """Whether the line reads stdin: a person may be typing, and the write lock must not be held."""
     return any(arg in ("-", "--stdin") or arg.endswith("=-") for arg in args)
+
+
+@contextmanager
+def _filtered(
+    given: Stream, own: TextIO, before_output: Callable[[], None] | None = None
+) -> Generator[Stream]:
+    """The stream to start a program with, in the place of `given`; None stands for `own`.
+
+    `before_output` is called before something is written to a terminal.
+    """
+    if given is not None or not own.isatty():
+        yield given
+        return
+    read, write = os.pipe2(os.O_CLOEXEC)
+    copying = threading.Thread(target=_copy, args=(read, own, before_output), daemon=True)
+    copying.start()
+    try:
+        yield write
+    finally:
+        os.close(write)
+        copying.join(_LAST_WORDS)
+
+
+def _copy(read: int, out: TextIO, before_output: Callable[[], None] | None) -> None:
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    with os.fdopen(read, "rb", buffering=0) as source:
+        while data := source.read(1 << 16):
+            if before_output is not None:
+                before_output()
+            out.write(harmless(decoder.decode(data)))
+            out.flush()
+    out.write(harmless(decoder.decode(b"", final=True)))
+    out.flush()

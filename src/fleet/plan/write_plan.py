@@ -143,12 +143,12 @@ class _BeadsWriter:
         return self._queue.add(structs.replace(draft, depends_on=blockers)).id
 
     def rewrite(self, task: Task, draft: Draft) -> None:
-        with self._queue.lock.held():
+        with self._queue.locked():
             self._queue.tracker.rewrite(task.id, draft, self._actor)
 
     def reconnect(self, task_id: str, wanted: set[str], ours: set[str]) -> None:
         queue = self._queue
-        with queue.lock.held():
+        with queue.locked():
             _, edges = queue.tracker.show_with_edges([task_id])
             have = {edge.depends_on_id for edge in edges if edge.type == "blocks"} & ours
             for target in sorted(have - wanted):

@@ -6,7 +6,6 @@ which the agent has no say. No word of an agent can become a flag: words stand b
 
 import os
 import sys
-from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
 from fleet.bd.beads_create import create
@@ -14,11 +13,11 @@ from fleet.bd.command import GLOBAL
 from fleet.bd.command_line import find_verb, split_command
 from fleet.bd.help import group_help, help_text
 from fleet.bd.pflag import Part, parts
-from fleet.errors import QueueBusy, Refused
+from fleet.errors import Refused
 from fleet.processes.bounded_call import CallFailed, call
 from fleet.queue import doorbell
 from fleet.queue.beads.bd_cli.bd_client import BdClient, users_environment
-from fleet.queue.beads.write_lock import WriteLock
+from fleet.queue.beads.write_lock import write_lock
 from fleet.spool.agent_rights import AllowedLine
 from fleet.spool.asker import Asker
 from fleet.spool.drop_box import AgentRequest, Answer
@@ -59,8 +58,8 @@ def answer_on_beads(
     if asked.kind == "read":
         return _call(["--readonly", *line], asker)
     try:
-        with ExitStack() as locks:
-            _take_turn(locks, asker)
+        patience = timedelta(seconds=asker.config.bd_timeout_s)
+        with write_lock(asker.home.path, patience, politely=True):
             return _call(line, asker)
     finally:
         doorbell.ring(asker.home.path)
@@ -74,15 +73,6 @@ def _call(args: list[str], asker: Asker) -> Answer:
     done = client.call(args, actor=asker.name)
     code = done.code if done.code >= 0 else 128 - done.code
     return Answer(code=code, out=done.out.decode(errors="replace"), err=done.err)
-
-
-def _take_turn(locks: ExitStack, asker: Asker) -> None:
-    """Queue up behind fleet's own writes; if our turn never comes, bd has locks too."""
-    patience = timedelta(seconds=asker.config.bd_timeout_s)
-    try:
-        locks.enter_context(WriteLock(asker.home.path, patience=patience).held())
-    except QueueBusy:
-        return
 
 
 def _flags(pieces: list[Part]) -> list[str]:

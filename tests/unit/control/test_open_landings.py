@@ -5,8 +5,7 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
-from fleet.bd.output.issue_page import page
-from fleet.bd.output.lines import row
+from fleet.bd.output.lines import page, row
 from fleet.cli.inspect.task import receipt_lines
 from fleet.cli.run.status import rows
 from fleet.cli.tracker import show

@@ -23,6 +23,7 @@ from fleet.errors import (
 from fleet.queue import identity
 from fleet.queue.beads.bd_cli import bd_process
 from fleet.queue.beads.queue import open_beads
+from fleet.queue.beads.write_lock import FILE
 from fleet.queue.identity import LEDGER
 from fleet.queue.protocol import Draft, Filter, LeaseLost
 from fleet.schemas import Blocked, Closed, Released
@@ -511,9 +512,9 @@ class TestLock:
     def test_writers_of_several_processes_take_turns(self, beads, queue):
         """While another process writes, a claim waits, and gives up with a clear error."""
         with closing(beads.open(timeout=timedelta(milliseconds=100))) as hasty:
-            with queue.lock.held(), pytest.raises(QueueBusy, match=r"beads\.lock"):
+            with queue.locked(), pytest.raises(QueueBusy, match=r"beads\.lock"):
                 hasty.claim("a", ttl=TTL)
-            assert hasty.lock.path == queue.lock.path
+            hasty.claim("a", ttl=TTL)
 
     def test_a_killed_holder_frees_the_lock(self, beads, queue):
         """The lock dies with its process: no stale file has to be removed."""
@@ -521,7 +522,9 @@ class TestLock:
             "import fcntl, os, sys, time; fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT);"
             "fcntl.flock(fd, fcntl.LOCK_EX); print('held', flush=True); time.sleep(60)"
         )
-        with psutil.Popen([sys.executable, "-c", code, str(queue.lock.path)], stdout=-1) as holder:
+        with psutil.Popen(
+            [sys.executable, "-c", code, str(beads.home / FILE)], stdout=-1
+        ) as holder:
             assert holder.stdout.readline() == b"held\n"
             holder.kill()
         queue.add(Draft(title="t"))

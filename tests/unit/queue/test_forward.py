@@ -159,7 +159,7 @@ class TestForward:
     def test_a_write_waits_for_its_turn_but_not_for_ever(self, beads, queue, tmp_path):
         """Behind a stuck writer the user's command goes ahead after all."""
         bd = a_program(tmp_path / "told-bd", "exit 4")
-        with queue.lock.held():
+        with queue.locked():
             patience = timedelta(milliseconds=50)
             assert forward(beads.home, ["update", "x"], bd=bd, patience=patience) == 4
 

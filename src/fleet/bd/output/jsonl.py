@@ -147,17 +147,12 @@ def _comment(row: dict[str, Any], task_id: str, now: datetime) -> Comment:
 
 
 def issue_line(row: Outgoing) -> bytes:
-    body: dict[str, Any] = {"_type": "issue", **json_shapes.issue(row.task)}
+    counted = json_shapes.with_counts(row.task, row.edges, row.tally)
+    body: dict[str, Any] = {"_type": "issue", **counted}
     body.pop("claim_fence", None)  # counts the claims of this queue, and means nothing elsewhere
-    if row.edges:
-        body["dependencies"] = [json_shapes.dependency(edge) for edge in row.edges]
+    body.pop("parent", None)  # is one of the edges
     if row.comments:
         body["comments"] = [json_shapes.comment(comment) for comment in row.comments]
-    body |= {
-        "dependency_count": row.tally.dependencies,
-        "dependent_count": row.tally.dependents,
-        "comment_count": row.tally.comments,
-    }
     return msgspec.json.encode(body)
 
 

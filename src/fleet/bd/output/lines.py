@@ -1,9 +1,17 @@
-"""Tasks as lines for a person."""
+"""Tasks as text for a person: on a line, as a list, and one on a page with the tasks around."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
 
-from fleet.schemas import Task
+import msgspec
+
+from fleet.bd.output.json_shapes import claim_expires
+from fleet.schemas import Comment, Task
 from fleet.schemas.shown_text import one_line
+
+#: The tasks at the other end of a task's edges, each with the edge's type.
+Neighbours = Sequence[tuple[Task, str]]
 
 
 def row(task: Task, *notes: str) -> str:
@@ -26,3 +34,72 @@ def rows(tasks: Sequence[Task], none: str, more: str = "") -> str:
         return none
     count = "1 issue" if len(tasks) == 1 else f"{len(tasks)} issues"
     return "\n".join([*map(row, tasks), "", f"{count}{more}"])
+
+
+def page(
+    task: Task, dependencies: Neighbours, dependents: Neighbours, comments: Sequence[Comment]
+) -> str:
+    """All of a task that a person may want to read."""
+    texts = {
+        "description": task.description,
+        "design": task.design,
+        "notes": task.notes_now,
+        "acceptance criteria": task.acceptance_criteria,
+        "metadata": "\n".join(_metadata(task.metadata)),
+        "depends on": _others(dependencies),
+        "dependents": _others(dependents),
+        "comments": "\n".join(
+            f"{_minute(comment.created_at)} {one_line(comment.author)}\n{indented(comment.text)}"
+            for comment in comments
+        ),
+    }
+    parts = [f"{name}:\n{indented(text)}" for name, text in texts.items() if text]
+    return "\n\n".join(["\n".join(_head(task)), *parts])
+
+
+def _head(task: Task) -> list[str]:
+    rows: dict[str, str | datetime | None] = {
+        "id": task.id,
+        "title": task.title,
+        "status": f"{task.status} ({task.standing})" if task.waits_to_land else task.status,
+        "priority": f"P{task.priority}",
+        "type": task.issue_type,
+        "assignee": task.assignee,
+        "claimed until": claim_expires(task),
+        "labels": ", ".join(task.labels),
+        "created": f"{_minute(task.created_at)} {task.created_by}",
+        "started": task.started_at,
+        "updated": task.updated_at,
+        "due": task.due_at,
+        "deferred until": task.defer_until,
+        "closed": task.closed_at,
+        "reason": task.close_reason,
+        "estimate": f"{task.estimated_minutes} min" if task.estimated_minutes else "",
+        "external": task.external_ref,
+        "spec": task.spec_id,
+    }
+    return [
+        f"{name + ':':<16}{_minute(value) if isinstance(value, datetime) else one_line(value)}"
+        for name, value in rows.items()
+        if value
+    ]
+
+
+def _metadata(metadata: dict[str, Any]) -> list[str]:
+    return [
+        f"{key}: {value if isinstance(value, str) else msgspec.json.encode(value).decode()}"
+        for key, value in sorted(metadata.items())
+    ]
+
+
+def _others(neighbours: Neighbours) -> str:
+    return "\n".join(row(task, kind) for task, kind in neighbours)
+
+
+def indented(text: str) -> str:
+    """A text on indented lines, which no other line of the output can be taken for."""
+    return "\n".join(f"  {line}".rstrip() for line in text.rstrip("\n").split("\n"))
+
+
+def _minute(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}"

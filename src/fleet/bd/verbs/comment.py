@@ -5,7 +5,7 @@ import re
 from fleet.bd.arguments import values
 from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output import json_shapes
-from fleet.bd.output.issue_page import indented
+from fleet.bd.output.lines import indented
 from fleet.bd.pflag import Flag
 from fleet.errors import BadInput
 from fleet.queue.sql.tracker import comments

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fleet.bd.arguments import values
 from fleet.bd.command import Call, Reply, Verb
-from fleet.bd.output.json_shapes import Shape, dependency, issue
+from fleet.bd.output.json_shapes import Shape, dependency, issue, neighbour
 from fleet.bd.output.lines import row
 from fleet.bd.pflag import Flag
 from fleet.errors import BadInput
@@ -66,7 +66,7 @@ def _list(call: Call) -> Reply:
         if kind in ("", edge)
     ]
     return Reply(
-        value=[{**issue(task), "dependency_type": edge} for task, edge in near],
+        value=[neighbour(task, edge) for task, edge in near],
         text="\n".join(row(task, edge) for task, edge in near)
         or f"{tasks[0].id} has no {'dependents' if up else 'dependencies'}",
     )

@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output import lines
-from fleet.bd.output.issue_page import Neighbours, page
 from fleet.bd.output.json_shapes import (
     Shape,
     bare_neighbour,
@@ -29,8 +28,8 @@ class _Whole(Struct, frozen=True, kw_only=True):
 
     task: Task
     edges: Sequence[Dependency]
-    dependencies: Neighbours
-    dependents: Neighbours
+    dependencies: lines.Neighbours
+    dependents: lines.Neighbours
     comments: Sequence[Comment]
 
 
@@ -45,7 +44,9 @@ def _show(call: Call) -> Reply:
     whole = _with_surroundings(call.queue, tasks)
     if call.json:
         return Reply(value=[_details(call, each) for each in whole])
-    pages = [page(each.task, each.dependencies, each.dependents, each.comments) for each in whole]
+    pages = [
+        lines.page(each.task, each.dependencies, each.dependents, each.comments) for each in whole
+    ]
     return Reply(text="\n\n---\n\n".join(pages))
 
 

@@ -13,67 +13,64 @@ from fleet.queue.sql.sql_queue import TITLE_LIMIT, check
 from fleet.schemas import Edge, Task, check_id
 
 
-class Additions:
-    """The caller holds the write lock."""
+def add_task(tracker: Tracker, ledger: Ledger, draft: Draft) -> Task:
+    """Make the task of a draft. The caller holds the write lock."""
+    check(draft)
+    if len(draft.title.encode()) > TITLE_LIMIT:
+        raise BadInput(f"title must be {TITLE_LIMIT} bytes or less, as bd counts it")
+    _check_links(tracker, draft)
+    issue, complaint = tracker.create(draft)
+    if _links(draft):
+        issue = _verified(tracker, issue.id, draft, complaint)
+    ledger.added(issue.id)
+    return with_entry(issue, ledger.entry(issue.id))
 
-    def __init__(self, tracker: Tracker, ledger: Ledger) -> None:
-        self._tracker = tracker
-        self._ledger = ledger
 
-    def add(self, draft: Draft) -> Task:
-        check(draft)
-        if len(draft.title.encode()) > TITLE_LIMIT:
-            raise BadInput(f"title must be {TITLE_LIMIT} bytes or less, as bd counts it")
-        self._check_links(draft)
-        issue, complaint = self._tracker.create(draft)
-        if _links(draft):
-            issue = self._verified(issue.id, draft, complaint)
-        self._ledger.added(issue.id)
-        return with_entry(issue, self._ledger.entry(issue.id))
+def _check_links(tracker: Tracker, draft: Draft) -> None:
+    """Look before: bd makes the task even if a link fails, and 1.0 overwrites a taken id."""
+    links = [check_id(link) for link in _links(draft)]
+    own = [] if draft.id is None else [check_id(draft.id)]
+    if draft.id in links:
+        raise Refused(f"cannot add self-dependency: {draft.id} cannot depend on itself")
+    if not links and not own:
+        return
+    known = tracker.show([*links, *own])
+    for link in links:
+        if link not in known:
+            raise NotFound(f'no issue found matching "{link}"')
+    if draft.id in known:
+        raise Refused(f"issue {draft.id} already exists")
 
-    def _check_links(self, draft: Draft) -> None:
-        """Look before: bd makes the task even if a link fails, and 1.0 overwrites a taken id."""
-        links = [check_id(link) for link in _links(draft)]
-        own = [] if draft.id is None else [check_id(draft.id)]
-        if draft.id in links:
-            raise Refused(f"cannot add self-dependency: {draft.id} cannot depend on itself")
-        if not links and not own:
-            return
-        known = self._tracker.show([*links, *own])
-        for link in links:
-            if link not in known:
-                raise NotFound(f'no issue found matching "{link}"')
-        if draft.id in known:
-            raise Refused(f"issue {draft.id} already exists")
 
-    def _verified(self, task_id: str, draft: Draft, complaint: str) -> Task:
-        """The task with all links, or no task at all."""
-        shown, there = self._tracker.show_with_edges([task_id, *draft.blocks])
-        wanted = {Edge(task_id, target, kind) for kind, target in draft.depends_on}
-        wanted |= {Edge(waiting, task_id, "blocks") for waiting in draft.blocks}
-        if draft.parent is not None:
-            wanted.add(Edge(task_id, draft.parent, "parent-child"))
-        if task_id in shown and wanted <= there:
-            return shown[task_id]
-        self._undo(task_id)
-        missing = sorted(wanted - there)
-        links = ", ".join(f"{e.task_id} -> {e.depends_on_id} ({e.type})" for e in missing)
-        raise Refused(
-            complaint or f"bd did not keep the dependency {links}",
-            hint=f"The task was not made. Missing: {links}",
-        )
+def _verified(tracker: Tracker, task_id: str, draft: Draft, complaint: str) -> Task:
+    """The task with all links, or no task at all."""
+    shown, there = tracker.show_with_edges([task_id, *draft.blocks])
+    wanted = {Edge(task_id, target, kind) for kind, target in draft.depends_on}
+    wanted |= {Edge(waiting, task_id, "blocks") for waiting in draft.blocks}
+    if draft.parent is not None:
+        wanted.add(Edge(task_id, draft.parent, "parent-child"))
+    if task_id in shown and wanted <= there:
+        return shown[task_id]
+    _undo(tracker, task_id)
+    missing = sorted(wanted - there)
+    links = ", ".join(f"{e.task_id} -> {e.depends_on_id} ({e.type})" for e in missing)
+    raise Refused(
+        complaint or f"bd did not keep the dependency {links}",
+        hint=f"The task was not made. Missing: {links}",
+    )
 
-    def _undo(self, task_id: str) -> None:
-        try:
-            self._tracker.delete(task_id)
-        except NotFound:
-            return
-        except FleetError as error:
-            raise QueueError(
-                f"{task_id} was made without all its dependencies and cannot be removed:"
-                f" {error.message}",
-                hint=f"Remove it with: fleet bd delete {task_id} --force",
-            ) from error
+
+def _undo(tracker: Tracker, task_id: str) -> None:
+    try:
+        tracker.delete(task_id)
+    except NotFound:
+        return
+    except FleetError as error:
+        raise QueueError(
+            f"{task_id} was made without all its dependencies and cannot be removed:"
+            f" {error.message}",
+            hint=f"Remove it with: fleet bd delete {task_id} --force",
+        ) from error
 
 
 def _links(draft: Draft) -> list[str]:

@@ -7,11 +7,12 @@ fleet processes see each other's work only whole.
 import time
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fleet.errors import BadInput, FleetError, NotFound, Refused
-from fleet.queue.beads.add_tasks import Additions
+from fleet.queue.beads.add_tasks import add_task
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
 from fleet.queue.beads.bd_cli.bd_client import TIMEOUT, BdClient
 from fleet.queue.beads.beads_identity import check_database
@@ -19,7 +20,7 @@ from fleet.queue.beads.change_watch import Watch
 from fleet.queue.beads.claim_tasks import Claims, queue_order, with_entry
 from fleet.queue.beads.lease_ledger import Ledger, LedgerEntry
 from fleet.queue.beads.settle_tasks import Settlements
-from fleet.queue.beads.write_lock import WriteLock
+from fleet.queue.beads.write_lock import write_lock
 from fleet.queue.doorbell import BELL, Doorbell
 from fleet.queue.protocol import Clock, Draft, Filter, LeaseLost, new_request
 from fleet.queue.schedules import ScheduleTable
@@ -66,8 +67,7 @@ class BeadsQueue:
     def __init__(self, client: BdClient, ledger: Ledger) -> None:
         self.tracker = Tracker(client)
         self.ledger = ledger
-        self.lock = WriteLock(client.home, patience=client.timeout * 2)
-        self._additions = Additions(self.tracker, ledger)
+        self.locked = partial(write_lock, client.home, client.timeout * 2)
         self._claims = Claims(self.tracker, ledger)
         self.settlements = Settlements(self.tracker, ledger)
         self.bell = Doorbell(client.home / BELL)
@@ -79,8 +79,8 @@ class BeadsQueue:
         return self.ledger.schedules
 
     def add(self, draft: Draft) -> Task:
-        with self.lock.held():
-            task = self._additions.add(draft)
+        with self.locked():
+            task = add_task(self.tracker, self.ledger, draft)
         self.bell.ring()
         return task
 
@@ -92,7 +92,7 @@ class BeadsQueue:
             raise BadInput("a claim needs the name of its owner")
         if count < 1:
             return []
-        with self.lock.held():
+        with self.locked():
             return self._claims.take(owner, count=count, ttl=ttl)
 
     def renew(self, lease: Lease, *, ttl: timedelta) -> Lease | LeaseLost:
@@ -105,7 +105,7 @@ class BeadsQueue:
     def settle(
         self, settlements: Sequence[tuple[Lease, Settlement]]
     ) -> list[LeaseLost | FleetError | None]:
-        with self.lock.held():
+        with self.locked():
             answers = self.settlements.settle(settlements)
         self.bell.ring()
         return answers
@@ -127,7 +127,7 @@ class BeadsQueue:
         self, task: Task, *, by: str, note: str = "", blocked: bool = False, anew: bool = False
     ) -> Task:
         del anew  # attempts are counted in the home
-        with self.lock.held():
+        with self.locked():
             entry, issue = self._unchanged(task)
             if entry.is_held(self.ledger.now()):
                 raise Refused(f"{task.id} is being worked on by {entry.owner}")
@@ -141,7 +141,7 @@ class BeadsQueue:
         return with_entry(issue, entry)
 
     def close_task(self, task: Task, *, by: str, reason: str) -> Task:
-        with self.lock.held():
+        with self.locked():
             entry, issue = self._unchanged(task)
             # bd lets only the assignee close a task.
             issue = self.settlements.write(task.id, issue.assignee or by, Closed(reason=reason))
@@ -166,7 +166,7 @@ class BeadsQueue:
         return entry, issue
 
     def add_metadata(self, task_id: str, metadata: dict[str, Any]) -> None:
-        with self.lock.held():
+        with self.locked():
             self.tracker.record([task_id], metadata)
 
     def counts(self) -> dict[str, int]:

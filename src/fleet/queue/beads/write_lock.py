@@ -17,45 +17,39 @@ FILE = "beads.lock"
 _LOOK = 0.02
 
 
-class WriteLock:
-    """Not re-entrant; threads of one process exclude each other as processes do."""
+@contextmanager
+def write_lock(home: Path, patience: timedelta, *, politely: bool = False) -> Generator[None]:
+    """Hold the lock, against the threads of this process too; not re-entrant. QueueBusy if another
+    holder keeps it for longer than our patience; `politely`: go on without it then, since bd has
+    locks too, only slower ones.
+    """
+    path = home / FILE
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise QueueUnavailable(
+            f"the lock {path} cannot be opened: {error.strerror}",
+            hint="Check that the fleet home exists and can be written.",
+        ) from error
+    try:
+        if not _acquired(fd, patience) and not politely:
+            raise QueueBusy(
+                f"another fleet process keeps {path} locked",
+                hint=f"Find it with: fuser -v {path}",
+            )
+        yield
+    finally:
+        os.close(fd)  # the last descriptor: this unlocks
 
-    def __init__(self, home: Path, *, patience: timedelta) -> None:
-        self.path = home / FILE
-        self._patience = patience
 
-    @contextmanager
-    def held(self) -> Generator[None]:
-        """Hold the lock; QueueBusy if another process holds the lock for longer
-        than our patience.
-        """
-        fd = self._open()
+def _acquired(fd: int, patience: timedelta) -> bool:
+    end = time.monotonic() + patience.total_seconds()
+    while True:
         try:
-            self._acquire(fd)
-            yield
-        finally:
-            os.close(fd)  # the last descriptor: this unlocks
-
-    def _open(self) -> int:
-        try:
-            return os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise QueueUnavailable(
-                f"the lock {self.path} cannot be opened: {error.strerror}",
-                hint="Check that the fleet home exists and can be written.",
-            ) from error
-
-    def _acquire(self, fd: int) -> None:
-        end = time.monotonic() + self._patience.total_seconds()
-        while True:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() >= end:
-                    raise QueueBusy(
-                        f"another fleet process keeps {self.path} locked",
-                        hint=f"Find it with: fuser -v {self.path}",
-                    ) from None
-                time.sleep(_LOOK)
-            else:
-                return
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(_LOOK)
+        else:
+            return True
