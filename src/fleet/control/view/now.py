@@ -6,10 +6,9 @@ from typing import Literal
 from msgspec import Struct, field
 
 from fleet.control.tasks.in_progress import Doing
-from fleet.control.view.why_not_now import WayOn
+from fleet.control.view.why_not_now import SupervisorNow, WayOn
 from fleet.home.landing_json import LandingState
 from fleet.schemas import Spend, Status
-from fleet.schemas.budget import BudgetStatus
 from fleet.schemas.receipt import VerdictState
 
 #: By what the person has to do, most urgent first.
@@ -83,28 +82,6 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     #: `unpriced` counts its runs.
     spent: Spend = Spend()
     run: RunNow | None = None
-
-
-class SupervisorNow(Struct, frozen=True, kw_only=True):
-    """Whether tasks are started at all, and what keeps them from being started."""
-
-    alive: bool
-    pid: int | None = None
-    since: datetime | None = None
-    #: The version of fleet that reads this.
-    version: str
-    paused_since: datetime | None = None
-    runs: int = 0
-    slots: int = 0
-    #: Why the queue cannot be used, and what to do about it; empty if it answers.
-    queue_problem: str = ""
-    queue_hint: str = ""
-    #: What the machine is short of, so that nothing new is started.
-    shortage: str = ""
-    #: Why tasks are not started, a sentence each: coders that are held, budgets that are spent.
-    hindrances: tuple[str, ...] = ()
-    budgets: tuple[BudgetStatus, ...] = ()
-    lost_log_lines: int = 0
 
 
 class GroupCounts(Struct, frozen=True, kw_only=True):

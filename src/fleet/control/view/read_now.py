@@ -10,14 +10,12 @@ from typing import get_args
 
 from msgspec import Struct, structs
 
-from fleet import __version__
 from fleet.control import Control
-from fleet.control.budget_status import day_budgets
 from fleet.control.landing.open_landings import landing_of, landing_words
 from fleet.control.queue.needs_person import block_reasons
 from fleet.control.tasks.in_progress import look_at
 from fleet.control.tasks.questions import question_of
-from fleet.control.view.now import Group, GroupCounts, Now, SupervisorNow, TaskRow
+from fleet.control.view.now import Group, GroupCounts, Now, TaskRow
 from fleet.control.view.past_runs import PastOfTask, PastRunsCache
 from fleet.control.view.queue_read import SHOWN, QueueRead, read_queue
 from fleet.control.view.task_rows import (
@@ -82,7 +80,11 @@ class NowReader:
             as_of=at.now,
             home=str(self._fleet.home.path),
             queue=self._fleet.config.queue.partition(":")[0],
-            supervisor=self._supervisor(queue, at),
+            supervisor=structs.replace(
+                at.supervisor,
+                queue_problem=queue.problem or at.supervisor.queue_problem,
+                queue_hint=queue.hint,
+            ),
             counts=_counts(ordered, queue),
             done_since=since,
             rows=ordered,
@@ -91,7 +93,7 @@ class NowReader:
     def rows(self, tasks: Iterable[Task], queue: QueueRead, at: Conditions) -> list[TaskRow]:
         """One row for each task."""
         owner = owner_file.read(self._fleet.home)
-        alive, all_same = (at.supervised, owner), structs.replace(at, now=_SOME_TIME)
+        alive, all_same = (at.supervisor.alive, owner), structs.replace(at, now=_SOME_TIME)
         rows: list[TaskRow] = []
         for task in tasks:
             shared = alive if task.status == "in_progress" else all_same
@@ -141,7 +143,7 @@ class NowReader:
                     row, group="done", since=task.closed_at, reason=task.close_reason
                 )
             case "in_progress":
-                seen = look_at(self._fleet, task, supervised=at.supervised, owner=owner)
+                seen = look_at(self._fleet, task, supervised=at.supervisor.alive, owner=owner)
                 return self._asking(running_row(row, seen, past.over), task)
             case "blocked" | "pinned" | "hooked":
                 return self._blocked(row, task, landing, queue)
@@ -221,24 +223,6 @@ class NowReader:
             question=asked.question or asked.note,
             options=asked.options,
             way_on=WayOn(verb="" if asked.plan else "answer", line=line),
-        )
-
-    def _supervisor(self, queue: QueueRead, at: Conditions) -> SupervisorNow:
-        published, holder = at.published, at.holder
-        return SupervisorNow(
-            alive=holder is not None,
-            pid=holder.who.pid if holder else None,
-            since=holder.since if holder else None,
-            version=__version__,
-            paused_since=at.paused_since,
-            runs=published.runs,
-            slots=at.slots,
-            queue_problem=queue.problem or published.queue_problem,
-            queue_hint=queue.hint,
-            shortage=published.shortage,
-            hindrances=at.hindrances,
-            budgets=tuple(day_budgets(self._fleet, at.now)),
-            lost_log_lines=published.lost_log_lines,
         )
 
 

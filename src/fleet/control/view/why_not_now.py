@@ -11,13 +11,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fleet import __version__
 from fleet.coders.trusted_files import untrusted as untrusted_coders
 from fleet.control import Control
 from fleet.control.pause import paused_since
 from fleet.home import compare_json, owner_file
 from fleet.home.status_file import SupervisorStatus, read_status
 from fleet.home.trusted_commands import untrusted, waits_text
-from fleet.processes.supervisor_lock import Holder, supervisor_of
+from fleet.processes.supervisor_lock import supervisor_of
 from fleet.schemas import NOT_WORK, Task
 from fleet.schemas.budget import BudgetStatus
 
@@ -35,24 +36,39 @@ class WayOn(Struct, frozen=True, kw_only=True):
     task: str = ""
 
 
+class SupervisorNow(Struct, frozen=True, kw_only=True):
+    """Whether tasks are started at all, and what keeps them from being started."""
+
+    alive: bool = False
+    pid: int | None = None
+    since: datetime | None = None
+    #: The version of fleet that reads this.
+    version: str = __version__
+    paused_since: datetime | None = None
+    runs: int = 0
+    slots: int = 0
+    #: Why the queue cannot be used, and what to do about it; empty if it answers.
+    queue_problem: str = ""
+    queue_hint: str = ""
+    #: What the machine is short of, so that nothing new is started.
+    shortage: str = ""
+    #: Why tasks are not started, a sentence each: coders that are held, budgets that are spent.
+    hindrances: tuple[str, ...] = ()
+    budgets: tuple[BudgetStatus, ...] = ()
+    lost_log_lines: int = 0
+
+
 class Conditions(Struct, frozen=True, kw_only=True):
     """What holds for all tasks of a home at one moment."""
 
     now: datetime
-    holder: Holder | None = None
-    published: SupervisorStatus = SupervisorStatus()
-    paused_since: datetime | None = None
-    #: Why some tasks are not started, or none, a sentence each, with the way out.
-    hindrances: tuple[str, ...] = ()
+    supervisor: SupervisorNow = SupervisorNow()
+    #: The tasks that run on each account.
+    on_account: Mapping[str, tuple[str, ...]] = {}
     #: Why nothing at all is started; empty: what hinders concerns some tasks only.
     stands_still: str = ""
-    slots: int = 0
     #: Coders whose file no person has trusted.
     strange_coders: frozenset[str] = frozenset()
-
-    @property
-    def supervised(self) -> bool:
-        return self.holder is not None
 
 
 class Waiting(Struct, frozen=True, kw_only=True):
@@ -67,15 +83,29 @@ class Waiting(Struct, frozen=True, kw_only=True):
 
 def conditions(fleet: Control, now: datetime) -> Conditions:
     """The conditions that every waiting task of a home shares."""
-    holder, spent = supervisor_of(fleet.home), _spent(fleet, now)
+    from fleet.control.budget_status import day_budgets  # `fleet ready` needs none of these
+
+    holder, budgets = supervisor_of(fleet.home), day_budgets(fleet, now)
+    published = read_status(fleet.home) if holder else SupervisorStatus()
+    spent = [each for each in budgets if each.reached]
+    supervisor = SupervisorNow(
+        alive=holder is not None,
+        pid=holder.who.pid if holder else None,
+        since=holder.since if holder else None,
+        paused_since=paused_since(fleet.home),
+        runs=published.runs,
+        slots=fleet.config.max_concurrent,
+        queue_problem=published.queue_problem,
+        shortage=published.shortage,
+        hindrances=tuple(_hindrances(fleet, spent)),
+        budgets=tuple(budgets),
+        lost_log_lines=published.lost_log_lines,
+    )
     return Conditions(
         now=now,
-        holder=holder,
-        published=read_status(fleet.home) if holder else SupervisorStatus(),
-        paused_since=paused_since(fleet.home),
-        hindrances=tuple(_hindrances(fleet, spent)),
+        supervisor=supervisor,
+        on_account=published.on_account,
         stands_still=next((_spent_words(each) for each in spent if each.scope == "day"), ""),
-        slots=fleet.config.max_concurrent,
         strange_coders=frozenset(untrusted_coders(fleet.home.path)),
     )
 
@@ -87,14 +117,9 @@ def own_conditions(fleet: Control, now: datetime) -> Conditions:
 
 def hindrances(fleet: Control, now: datetime) -> list[str]:
     """Why tasks are not started, a sentence each: coders that are held, budgets that are spent."""
-    return _hindrances(fleet, _spent(fleet, now))
+    from fleet.control.budget_status import day_budgets
 
-
-def _spent(fleet: Control, now: datetime) -> list[BudgetStatus]:
-    """The budgets of today that are spent."""
-    from fleet.control.budget_status import day_budgets  # `fleet ready` needs none of these
-
-    return [each for each in day_budgets(fleet, now) if each.reached]
+    return _hindrances(fleet, [each for each in day_budgets(fleet, now) if each.reached])
 
 
 def _hindrances(fleet: Control, spent: Sequence[BudgetStatus]) -> list[str]:
@@ -210,20 +235,21 @@ def _no_host(fleet: Control, task: Task) -> Waiting | None:
 
 def _shared_reason(at: Conditions) -> Waiting:
     """What every task that could run now waits for."""
-    if at.holder is None:
+    now = at.supervisor
+    if not now.alive:
         return Waiting(reason="no supervisor runs", way_on=_line("fleet run"))
-    if at.paused_since is not None:
+    if now.paused_since is not None:
         return Waiting(reason="fleet is paused", way_on=WayOn(verb="resume", line="fleet resume"))
-    if at.published.queue_problem:
-        return Waiting(reason=f"the queue fails: {at.published.queue_problem}")
-    if at.published.shortage:
-        return Waiting(reason=f"the machine is short: {at.published.shortage}")
+    if now.queue_problem:
+        return Waiting(reason=f"the queue fails: {now.queue_problem}")
+    if now.shortage:
+        return Waiting(reason=f"the machine is short: {now.shortage}")
     if at.stands_still:
         return Waiting(reason=at.stands_still)
-    if at.published.runs >= at.slots:
+    if now.runs >= now.slots:
         return Waiting(
-            reason=f"all {at.slots} slots are in use",
-            way_on=_line(f"fleet config set max_concurrent={at.slots + 1}"),
+            reason=f"all {now.slots} slots are in use",
+            way_on=_line(f"fleet config set max_concurrent={now.slots + 1}"),
         )
     return Waiting(reason="its turn comes")
 
