@@ -18,7 +18,7 @@ from fleet.schemas import LimitExceeded, Stalled
 from fleet.settlement.end_run import by_stream
 from fleet.supervisor.active.watched_facts import (
     awaited,
-    began_at,
+    began_on_clock,
     first_words,
     lacking,
     parked_for,
@@ -301,7 +301,7 @@ class Watchdog:
             return
         run = watched.run
         if watched.began is None:
-            watched.began = began_at(run)
+            watched.began = began_on_clock(run)
         used = Used(
             time=now - (watched.began if watched.began is not None else watched.begins),
             turns=run.totals.tokens.turns,

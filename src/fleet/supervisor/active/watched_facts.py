@@ -65,7 +65,7 @@ def first_words(run: ActiveRun) -> str:
     return f"{tail(run.run.stdout, _WORDS)}\n{tail(run.run.stderr, _WORDS)}"
 
 
-def began_at(run: ActiveRun) -> float | None:
+def began_on_clock(run: ActiveRun) -> float | None:
     """When the agent began, on this boot's monotonic clock."""
     try:
         started = run.run.started()

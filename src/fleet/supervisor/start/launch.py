@@ -115,11 +115,12 @@ def make_ready(
     session = resume_policy.session_to_carry_on(
         last, coder, goes_on=reviewed or back, answered=bool(answer)
     )
-    if session and (_begins_anew(home, task.id) or _ran_elsewhere(home, task.id)):
-        session = None
+    before = latest_run(home.task(task.id)) if session else None
+    if before is not None and (before.host or _begins_anew(home, before)):
+        session = None  # it is on the host that made the run, or knows a clone that is gone
     files = _session(state, coder, last, seat, env) if session else ()
     session = None if files is None else session
-    number = _latest(home.task(task.id)) if session else None
+    number = before.number if session and before is not None else None
     resumed = last if session else None
     coder.options = structs.replace(
         options,
@@ -146,18 +147,11 @@ def make_ready(
     )
 
 
-def _begins_anew(home: Home, task_id: str) -> bool:
+def _begins_anew(home: Home, last: Run) -> bool:
     """The clone of the last run was forgotten, and with the clone what the session knows."""
-    run = latest_run(home.task(task_id))
-    spec = run.known_spec() if run is not None else None
-    was_cloned = spec is not None and Path(spec.cwd).is_relative_to(home.clone(task_id).resolve())
-    return was_cloned and clone_record.read(home, task_id) is None
-
-
-def _ran_elsewhere(home: Home, task_id: str) -> bool:
-    """The last run was made on another host, and the session is there."""
-    run = latest_run(home.task(task_id))
-    return run is not None and bool(run.host)
+    spec, clone = last.known_spec(), home.clone(last.task_id).resolve()
+    was_cloned = spec is not None and Path(spec.cwd).is_relative_to(clone)
+    return was_cloned and clone_record.read(home, last.task_id) is None
 
 
 def _cut_off(resumed: Ending | None) -> tuple[str, ...] | None:
@@ -173,11 +167,6 @@ def _answer(task_dir: Path, last: Ending | None) -> str:
     if last is None or not isinstance(last.outcome, NeedsHuman):
         return ""
     return questions_file.last_answer(questions_file.read(task_dir))
-
-
-def _latest(task_dir: Path) -> int | None:
-    run = latest_run(task_dir)
-    return run.number if run else None
 
 
 def _is_back(home: Home, task_id: str) -> bool:
