@@ -3,8 +3,7 @@
 import time
 from datetime import UTC, datetime
 
-from fleet.forge.forge_protocol import ForgeRefused, ForgeSilent, PullRequestDraft
-from fleet.forge.pull_request import PullRequestFacts
+from fleet.forge.forge_protocol import ForgeRefused, ForgeSilent, PullRequestDraft, PullRequestFacts
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 BRANCH = "fleet/fleet-1"

@@ -12,10 +12,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from fleet.forge.forge_protocol import ForgeRefused, ForgeSilent, Opened, PullRequestDraft
-from fleet.forge.pull_request import (
+from fleet.forge.forge_protocol import (
     CheckState,
     ForgeCheck,
+    ForgeRefused,
+    ForgeSilent,
+    Opened,
+    PullRequestDraft,
     PullRequestFacts,
     ReviewState,
     ReviewThread,

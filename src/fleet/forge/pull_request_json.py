@@ -1,10 +1,48 @@
 """`tasks/<id>/pull_request.json`: the pull request of a task. Sealed, as a lander acts on it."""
 
+from datetime import datetime
+
+from msgspec import Struct, field
+
 from fleet.files.seals import SealedRecord
-from fleet.forge.pull_request import PullRequest
+from fleet.forge.forge_protocol import PullRequestFacts
 from fleet.home import Home
 
 FILE = "pull_request.json"
+
+
+class PullRequest(Struct, frozen=True, kw_only=True):
+    """The pull request of a task, as fleet opened and followed it."""
+
+    #: The repository that its branch was pushed to.
+    url: str
+    number: int
+    #: The page of the pull request on the forge.
+    page: str
+    branch: str
+    base: str
+    #: The commits that fleet pushed to its branch, the latest last, and when that was.
+    heads: tuple[str, ...]
+    pushed_at: datetime
+    #: What the forge said last; None: nothing yet.
+    facts: PullRequestFacts | None = None
+    #: What was sent back or asked already, as keys of reactions, and the rounds of each kind.
+    done: tuple[str, ...] = ()
+    rounds: dict[str, int] = field(default_factory=dict[str, int])
+    #: The head that fleet asked the forge to merge; empty: none.
+    merge_asked: str = ""
+    #: Since when the facts say the same.
+    changed_at: datetime | None = None
+    #: When the forge is asked next, how often it gave no answer, and why.
+    next_at: datetime
+    failures: int = 0
+    trouble: str = ""
+
+    @property
+    def head(self) -> str:
+        return self.heads[-1]
+
+
 _RECORD = SealedRecord(FILE, PullRequest, limit=4 << 20)
 
 

@@ -12,12 +12,8 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from fleet.forge.pull_request import (
-    ForgeCheck,
-    PullRequest,
-    PullRequestFacts,
-    ReviewThread,
-)
+from fleet.forge.forge_protocol import ForgeCheck, PullRequestFacts, ReviewThread
+from fleet.forge.pull_request_json import PullRequest
 
 BackKind = Literal["checks", "review", "conflict"]
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from fleet.errors import FleetError
-from fleet.forge.pull_request import ForgeKind
+from fleet.forge.forge_protocol import ForgeKind
 from fleet.git.remote.upstream import without_password
 
 _GITHUB = "github.com"

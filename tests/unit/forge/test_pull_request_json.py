@@ -1,7 +1,7 @@
 """The record of a pull request."""
 
 from fleet.forge import pull_request_json
-from fleet.forge.pull_request import PullRequest
+from fleet.forge.pull_request_json import PullRequest
 from fleet.home import Home
 from tests.builders import NOW
 

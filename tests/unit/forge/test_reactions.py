@@ -4,7 +4,8 @@ from datetime import timedelta
 
 from msgspec import structs
 
-from fleet.forge.pull_request import ForgeCheck, PullRequest, PullRequestFacts, ReviewThread
+from fleet.forge.forge_protocol import ForgeCheck, PullRequestFacts, ReviewThread
+from fleet.forge.pull_request_json import PullRequest
 from fleet.forge.reactions import (
     AskPerson,
     KeepWatching,

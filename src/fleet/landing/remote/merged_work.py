@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from fleet.forge.pull_request import PullRequest
+from fleet.forge.pull_request_json import PullRequest
 from fleet.git.commit_object import read_commit
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.land.landed_proof import prove_landed

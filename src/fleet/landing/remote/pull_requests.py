@@ -15,9 +15,16 @@ from fleet import config
 from fleet.errors import FleetError
 from fleet.forge import pull_request_json
 from fleet.forge.connect import connect
-from fleet.forge.forge_protocol import Forge, ForgeRefused, ForgeSilent, Opened, PullRequestDraft
-from fleet.forge.pull_request import PullRequest, PullRequestFacts
+from fleet.forge.forge_protocol import (
+    Forge,
+    ForgeRefused,
+    ForgeSilent,
+    Opened,
+    PullRequestDraft,
+    PullRequestFacts,
+)
 from fleet.forge.pull_request_body import pull_request_body
+from fleet.forge.pull_request_json import PullRequest
 from fleet.forge.reactions import (
     SOONEST,
     AskPerson,
