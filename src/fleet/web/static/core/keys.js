@@ -16,10 +16,10 @@ export const scopes = signal(/** @type {Scope[]} */ ([]));
 let drawn = 0;
 
 /** A dialog is open: only its own scope hears keys. */
-export const captured = signal('');
+const captured = signal('');
 
 /** @param {KeyboardEvent} event */
-export function nameOf(event) {
+function nameOf(event) {
   const key = event.key === ' ' ? 'Space' : event.key;
   if (event.ctrlKey || event.metaKey) return `Ctrl-${key.length === 1 ? key.toUpperCase() : key}`;
   return key;

@@ -13,7 +13,7 @@ const drafts = new Map();
  * The options that a question offers: lines like `A) …`, `1. …` or `- [ ] …`.
  * @param {string} question
  */
-export function optionsOf(question) {
+function optionsOf(question) {
   const found = [];
   for (const line of question.split('\n')) {
     const option = /^\s*(?:[-*]\s+)?(?:\(?([A-Ha-h1-9])[).:]\s+|\[ \]\s+)(.+)$/.exec(line);

@@ -6,7 +6,7 @@ import {count, dollars, plural} from '../core/format.js';
 /** @typedef {import('../core/shapes').Spend} Spend */
 
 /** What a spend comes to, in words for a title. @param {Spend} spent */
-export function spendWords(spent) {
+function spendWords(spent) {
   const parts = [];
   if (spent.usd) parts.push(dollars(spent.usd));
   if (spent.estimated_usd) parts.push(`${dollars(spent.estimated_usd)} of it estimated from tokens and prices`);
@@ -39,22 +39,24 @@ export function PlusMinus({added, removed}) {
     </span>`;
 }
 
-/** How full the context of a run's agent is. @param {{run: import('../core/shapes').RunNow}} props */
-export function ContextGauge({run}) {
-  return html`<${Gauge} used=${run.context_used || run.context_peak} of=${run.context_size} label="context"/>`;
+/**
+ * How full something is; null: not known. The figure stands beside the bar: colour alone says nothing.
+ * @param {{percent: number | null, level: string, label: string, title?: string, wide?: boolean, mark?: unknown,
+ *   children?: unknown}} props
+ */
+export function Gauge({percent, level, label, title, wide = false, mark = '', children = ''}) {
+  return html`<span class="gauge ${level} ${wide ? 'wide' : ''}" role="meter" aria-valuemin="0" aria-valuemax="100"
+      aria-valuenow=${percent ?? undefined} aria-label=${label} title=${title}>
+    <span class="bar"><span style=${{width: `${Math.min(100, percent ?? 0)}%`}}></span>${mark}</span>${children}
+  </span>`;
 }
 
-/**
- * How full something is. The figure stands beside the bar; colour alone says nothing.
- * @param {{used: number, of: number, label: string, wide?: boolean}} props
- */
-export function Gauge({used, of, label, wide = false}) {
-  if (!of) return html`<span class="faint" title=${`${label}: not known`}>–</span>`;
+/** How full the context of a run's agent is. @param {{run: import('../core/shapes').RunNow}} props */
+export function ContextGauge({run}) {
+  const used = run.context_used || run.context_peak, of = run.context_size;
+  if (!of) return html`<span class="faint" title="context: not known">–</span>`;
   const percent = Math.round((100 * used) / of);
   const level = percent >= 90 ? 'bad' : percent >= 75 ? 'warn' : 'calm';
-  return html`<span class="gauge ${level} ${wide ? 'wide' : ''}" role="meter" aria-valuemin="0" aria-valuemax="100"
-      aria-valuenow=${percent} aria-label=${label} title=${`${label}: ${percent} % of ${count(of)}`}>
-    <span class="bar"><span style=${{width: `${Math.min(100, percent)}%`}}></span></span>
-      <span class="percent">${percent}%</span>
-  </span>`;
+  return html`<${Gauge} percent=${percent} level=${level} label="context"
+    title=${`context: ${percent} % of ${count(of)}`}><span class="percent">${percent}%</span></${Gauge}>`;
 }

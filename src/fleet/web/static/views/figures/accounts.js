@@ -9,6 +9,7 @@ import {visible} from '../../core/text.js';
 import {Budgets} from './budgets.js';
 import {CommandLine} from '../../parts/copy.js';
 import {Problem} from '../../parts/problem.js';
+import {Gauge} from '../../parts/figures.js';
 import {Mark} from '../../parts/status.js';
 import {Ago} from '../../parts/time.js';
 
@@ -65,11 +66,10 @@ function One({each}) {
         || (percent ?? 0) >= account.stop_at ? 'warn' : 'calm';
       return html`<li><span class="window-name">${KINDS[window.kind] ?? window.kind}${window.model
         ? html` <span class="faint">${window.model}</span>` : ''}</span>
-        <span class="gauge wide ${level}" role="meter" aria-valuemin="0" aria-valuemax="100" aria-valuenow=${percent
-          ?? undefined} aria-label=${`${account.name}, ${KINDS[window.kind] ?? window.kind}`}>
-          <span class="bar"><span style=${{width: `${percent ?? (window.status === 'rejected' ? 100 : 0)}%`}}></span>
-          ${account.stop_at < 100 ? html`<i class="stop" style=${{left: `${account.stop_at}%`}}
-          title=${`no new work from ${account.stop_at} % on`}></i>` : ''}</span></span>
+        <${Gauge} percent=${percent ?? (window.status === 'rejected' ? 100 : null)} level=${level} wide
+          label=${`${account.name}, ${KINDS[window.kind] ?? window.kind}`}
+          mark=${account.stop_at < 100 ? html`<i class="stop" style=${{left: `${account.stop_at}%`}}
+          title=${`no new work from ${account.stop_at} % on`}></i>` : ''}/>
         <span class="figure ${level === 'calm' ? '' : level}">${window.status === 'rejected' ? 'full'
           : percent === null ? 'not told' : `${percent} %`}</span>
         <span class="figure faint" title=${window.resets_at ? exact(window.resets_at) : ''}>${window.resets_at

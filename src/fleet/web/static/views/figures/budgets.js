@@ -2,6 +2,7 @@
 
 import {html} from '../../vendor/preact.js';
 import {basename, count, dollars, plural} from '../../core/format.js';
+import {Gauge} from '../../parts/figures.js';
 
 /** @param {{budgets: import('../../core/shapes').BudgetStatus[]}} props */
 export function Budgets({budgets}) {
@@ -12,9 +13,7 @@ export function Budgets({budgets}) {
     const level = percent >= 100 ? 'bad' : percent >= 80 ? 'warn' : 'calm';
     const words = {day: 'Today', project: basename(name), account: `Account ${name}`, task: name}[scope];
     return html`<li><span title=${name}>${words}</span>
-      <span class="gauge wide ${level}" role="meter" aria-valuenow=${percent} aria-valuemin="0" aria-valuemax="100"
-      aria-label=${`budget of ${words}`}><span class="bar"><span style=${{width: `${Math.min(100, percent)}%`}}></span>
-      </span></span>
+      <${Gauge} percent=${percent} level=${level} wide label=${`budget of ${words}`}/>
       <span class="figure">${budget.usd ? `${dollars(spent.usd ?? 0)} of ${dollars(budget.usd)}`
         : `${count(spent.tokens ?? 0)} of ${count(budget.tokens ?? 0)}`} <b class=${level === 'calm' ? 'faint'
         : level}>${percent} %</b>${budget.usd && spent.unpriced

@@ -18,7 +18,7 @@ import {Ago} from '../../parts/time.js';
 /** @typedef {import('../../core/shapes').TaskRow} TaskRow */
 
 /** @type {{group: keyof import('../../core/shapes').GroupCounts, title: string}[]} */
-export const GROUPS = [
+const GROUPS = [
   {group: 'needs_you', title: 'Needs you'},
   {group: 'running', title: 'Running'},
   {group: 'waiting', title: 'Waiting'},
@@ -30,7 +30,7 @@ export const GROUPS = [
  * @param {string} text
  * @returns {(row: TaskRow) => boolean}
  */
-export function matcher(text) {
+function matcher(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return (row) => words.every((word) => {
     const [name, value] = word.includes(':') ? word.split(/:(.*)/s, 2) : ['', word];
