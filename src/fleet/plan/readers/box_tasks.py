@@ -1,9 +1,10 @@
 """From check boxes to planned tasks: keys, titles, groups, order, files and checks. Pure."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fleet.plan.neutral_plan import PlannedTask
 from fleet.plan.readers.markdown_boxes import CheckBox
@@ -36,6 +37,9 @@ _DEPENDS = re.compile(
 )
 _NAMED = re.compile(r"#?([A-Za-z]{1,4}-?\d+|\d+(?:\.\d+)*)")
 
+#: What one format knows more of a box than every list does.
+BoxContext = Callable[[CheckBox], Sequence[str]]
+
 
 class Ordered(Struct, frozen=True, kw_only=True):
     """A task and the task's place in an order: tasks of one stage that are parallel
@@ -48,13 +52,43 @@ class Ordered(Struct, frozen=True, kw_only=True):
     optional: bool = False
 
 
+def tasks_of(
+    boxes: Sequence[CheckBox], name: str, *, context: BoxContext = lambda _: ()
+) -> list[PlannedTask]:
+    """The tasks of boxes, in groups, without their order."""
+    keys: list[str] = []
+    texts: list[str] = []
+    numbered = {key for box in boxes if (key := split_key(box.text)[0])}
+    for box in boxes:
+        key, rest = split_key(box.text)
+        texts.append(rest)
+        keys.append(key or _named_key(rest, {*keys, *numbered}))
+    tasks = [
+        PlannedTask(
+            key=key,
+            title=title_of(text),
+            body=body_of(box, text, name, context=context(box)) if text else "",
+            files=files_in(f"{text}\n{box.notes}"),
+            verify=checks_in(f"{text}\n{box.notes}"),
+            labels=("optional",) if box.optional else (),
+            priority=4 if box.optional else 2,
+            done=box.done,
+            optional=box.optional,
+            place=f"{name}:{box.line}",
+        )
+        for box, key, text in zip(boxes, keys, texts, strict=True)
+    ]
+    parents = _with_groups(tasks, boxes)
+    return [replace(task, parent=parents.get(task.key, "")) for task in tasks]
+
+
 def split_key(text: str) -> tuple[str, str]:
     """`1.2 Do it` as key and rest; no key if the text begins with none."""
     found = _NUMBER.match(text)
     return (found[1], text[found.end() :].strip()) if found else ("", text)
 
 
-def named_key(text: str, taken: Iterable[str]) -> str:
+def _named_key(text: str, taken: Iterable[str]) -> str:
     """A key made of a task's words, for a task that has no number; other than those taken."""
     slug = re.sub(r"[\W_]+", "-", text.casefold()).strip("-")[:40].strip("-")
     known, number, key = set(taken), 1, slug
@@ -128,7 +162,7 @@ def body_of(box: CheckBox, text: str, source: str, *, context: Sequence[str] = (
     return "\n\n".join(part for part in (text, box.notes, *context, origin) if part.strip())
 
 
-def with_groups(tasks: Sequence[PlannedTask], boxes: Sequence[CheckBox]) -> dict[str, str]:
+def _with_groups(tasks: Sequence[PlannedTask], boxes: Sequence[CheckBox]) -> dict[str, str]:
     """The parent of each task that has one: by number (`2` of `2.1`), or by indent."""
     keys = {task.key for task in tasks}
     parents: dict[str, str] = {}

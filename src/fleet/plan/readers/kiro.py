@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from fleet.plan.neutral_plan import Plan, PlannedTask, SpecFile, SpecText
-from fleet.plan.readers.box_tasks import Ordered, in_order
-from fleet.plan.readers.checklist import tasks_of
+from fleet.plan.readers.box_tasks import Ordered, in_order, tasks_of
 from fleet.plan.readers.markdown_boxes import CheckBox, boxes_of, sections_of
 
 _PARALLEL = re.compile(r"\s*\(P\)\s*")

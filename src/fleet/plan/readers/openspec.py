@@ -7,8 +7,7 @@ task waits for the one before it.
 from msgspec.structs import replace
 
 from fleet.plan.neutral_plan import Plan, SpecText
-from fleet.plan.readers.box_tasks import Ordered, in_order
-from fleet.plan.readers.checklist import tasks_of
+from fleet.plan.readers.box_tasks import Ordered, in_order, tasks_of
 from fleet.plan.readers.markdown_boxes import boxes_of
 
 
