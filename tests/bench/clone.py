@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from fleet.git.clone import clone_place, disk_use
+from fleet.git.clone import clone_place
 from fleet.git.clone.ensure_clone import ensure_clone
 from fleet.home import Home, make_home
 from fleet.supervisor.cleanup import collect
@@ -41,7 +41,7 @@ def figures() -> Iterator[Figure]:
             _run(["git", "add", "-A"], home.clone(task_id))
             _run(["git", "commit", "-qm", "work"], home.clone(task_id))
             home_again.append(seconds(lambda task_id=task_id: _collect(home, task_id)))
-            size = disk_use.measure(home.clone(task_id) / ".git")
+            size = clone_place.measure(home.clone(task_id) / ".git")
             clone_place.throw_away(home, task_id)
             shutil.rmtree(place)
         clone, bare, back = map(statistics.median, (made, linked, home_again))

@@ -15,8 +15,7 @@ from fleet.control import Control
 from fleet.control.notify.notify_status import untold
 from fleet.doctor.check_result import CheckResult, Installation
 from fleet.errors import FleetError, InvalidTask
-from fleet.git.clone.clone_place import clones_in
-from fleet.git.clone.disk_use import measure
+from fleet.git.clone.clone_place import clones_in, measure
 from fleet.git.clone.task_work import KEPT_FOR
 from fleet.home import Home, owner_file
 from fleet.processes import process_identity

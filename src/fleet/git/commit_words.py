@@ -5,14 +5,13 @@ agent may have written any name into its configuration.
 """
 
 import re
-from functools import lru_cache
 from typing import Self
 
 from msgspec import Struct
 
 from fleet.git.git_command import GitFailed
 from fleet.git.repository import Repository
-from fleet.git.user_settings import marks_of_settings, settings_of
+from fleet.git.user_settings import known_settings
 
 #: The line of a commit's message that says which task the commit belongs to.
 TRAILER = "Fleet-Task"
@@ -48,14 +47,8 @@ FLEET = Author(name="fleet", email="fleet@localhost")
 
 def author_in(repo: Repository | None) -> Author:
     """The author that git has for the person in a project, or outside of any (None)."""
-    return _author(repo, marks_of_settings(repo))
-
-
-@lru_cache(maxsize=256)
-def _author(repo: Repository | None, marks: tuple[int, ...]) -> Author:
-    del marks  # with other marks the settings are read again
     try:
-        found = settings_of(repo)
+        found = known_settings(repo)
     except GitFailed:
         return FLEET
     name = found.get("author.name") or found.get("user.name", "")

@@ -146,7 +146,7 @@ def take_snapshot(
         left_out |= {name: quick_mark(f"{root}/{name}") for name in new}
         new = []
     names = changed + new
-    beyond = {name for name in changed if _beyond_link(root, name)}
+    beyond = {name for name in changed if is_below_link(root, name)}
     # Git refuses to read files below a link that replaced a directory.
     _update(git, "--force-remove", [name for name in changed if name in beyond])
     _update(git, "--remove", [name for name in names if name not in beyond])
@@ -160,7 +160,8 @@ def _update(git: Git, how: str, names: list[str]) -> None:
         git.ask("update-index", "-z", "--add", "--replace", how, "--stdin", feed=feed)
 
 
-def _beyond_link(root: str, name: str) -> bool:
+def is_below_link(root: str, name: str) -> bool:
+    """A directory on the way to a file of a tree is a link."""
     folder = os.path.dirname(name)  # noqa: PTH120
     while folder:
         if os.path.islink(f"{root}/{folder}"):  # noqa: PTH114

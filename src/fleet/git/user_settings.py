@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import lru_cache
 
 from fleet.git.git_command import GitFailed
 from fleet.git.repository import Repository, read_whole
@@ -61,11 +62,21 @@ def ignore_rules(repo: Repository) -> bytes:
     return b"\n".join(map(read_whole, files))
 
 
-def marks_of_settings(repo: Repository | None) -> tuple[int, ...]:
-    """When the files with these settings were written, so that a change of one is noticed.
-
-    Files that they include are not looked at.
+def known_settings(repo: Repository | None) -> Mapping[str, str]:
+    """The same, read anew only if a file with settings was written since; files that they include
+    are not looked at for that. Raises GitFailed.
     """
+    return _read_once(repo, _marks(repo))
+
+
+@lru_cache(maxsize=256)
+def _read_once(repo: Repository | None, marks: tuple[int, ...]) -> Mapping[str, str]:
+    del marks  # with other marks the settings are read again
+    return settings_of(repo)
+
+
+def _marks(repo: Repository | None) -> tuple[int, ...]:
+    """When the files with settings were written."""
     user = os.environ.get("GIT_CONFIG_GLOBAL") or f"{os.environ.get('HOME') or ''}/.gitconfig"
     places = [user, f"{_folder()}/git/config"]
     if repo is not None:

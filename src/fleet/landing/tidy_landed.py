@@ -7,7 +7,7 @@ import time
 from datetime import timedelta
 
 from fleet.files.file_lock import run_locked
-from fleet.git.clone import clone_place, disk_use
+from fleet.git.clone import clone_place
 from fleet.git.clone.collect_work import ClonedWork, opened_work
 from fleet.git.clone.task_refs import RefMove, TaskRefs, task_refs
 from fleet.git.clone.task_work import remove_clone, why_kept
@@ -45,7 +45,7 @@ def tidy_landed(home: Home, task_id: str, landing: Landing, age: timedelta) -> l
             had_branch = refs.branch_now().commit
             reports += _drop_branch(refs, landing)
             if stays:
-                disk_use.note_size(home, task_id)
+                clone_place.note_size(home, task_id)
                 if waits and not had_branch:  # said as the branch went, maybe by another supervisor
                     return reports
                 place = home.clone(task_id)

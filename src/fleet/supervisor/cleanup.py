@@ -15,7 +15,7 @@ from fleet.errors import FleetError
 from fleet.evidence.verify_place import remove_left
 from fleet.files.file_lock import run_locked
 from fleet.git import snapshot_index, tree_snapshot
-from fleet.git.clone import clone_place, disk_use
+from fleet.git.clone import clone_place
 from fleet.git.clone.collect_work import Collected, opened_work
 from fleet.git.clone.task_refs import TaskRefs, task_refs
 from fleet.git.clone.task_work import KEPT_FOR, remove_clone, why_kept
@@ -153,7 +153,7 @@ def collect(home: Home, task_id: str) -> list[str]:
             return []
         with opened_work(home, refs) as work:
             brought = work.bring(work.head)
-        disk_use.note_size(home, task_id)
+        clone_place.note_size(home, task_id)
     except (FleetError, OSError) as error:
         return [f"{task_id}: its work is in {home.clone(task_id)} only: {error}"]
     return _brought_words(task_id, brought)
@@ -182,7 +182,7 @@ def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
             reports.append(f"{task.id}: {text}")
         work_is = f"its work is on {brought.ref}" if brought.ref else "it changed nothing"
         if stays:
-            disk_use.note_size(home, task.id)
+            clone_place.note_size(home, task.id)
             if brought.is_new:  # said once: the next round and the next supervisor find the same
                 text = f"{work_is}; its clone stays at {home.clone(task.id)}: it holds {stays}"
                 reports.append(f"{task.id}: {text}")

@@ -9,7 +9,7 @@ import pytest
 
 from fleet import config as configuration
 from fleet.config import Config
-from fleet.git.clone import disk_use
+from fleet.git.clone import clone_place
 from fleet.schemas import Policy
 from fleet.supervisor.start.workspace import NoRoom, Workspace, order_of
 from tests.clones import TASK, clone_of, prepared, why
@@ -90,7 +90,7 @@ def test_no_new_clone_is_made_where_the_others_take_all_the_room(home, repo):
     """The task waits; a task that has a clone goes on."""
     place = clone_of(home, repo)
     (place / "result.o").write_bytes(os.urandom(1 << 20))
-    disk_use.note_size(home, TASK)
+    clone_place.note_size(home, TASK)
     full = Config(workspace_limit="1MB")
     got = prepared(home, repo.root, "fleet-2", config=full)
     assert isinstance(got, NoRoom)

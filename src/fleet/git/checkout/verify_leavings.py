@@ -57,7 +57,7 @@ def _place(git_dir: Path, run: int) -> Path:
 
 def _move_away(root: Path, names: list[str], place: Path) -> None:
     for name in names:
-        if os.path.lexists(root / name) and not _is_below_link(root, name):
+        if os.path.lexists(root / name) and not tree_snapshot.is_below_link(str(root), name):
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).rename(place / name)
 
@@ -73,7 +73,3 @@ def _restore(git: Git, tree: str, names: list[str], index: Path) -> None:
     feed = b"".join(os.fsencode(name) + b"\0" for name in sorted(there))
     if feed:
         git.ask("checkout-index", "--force", "--quiet", "-z", "--stdin", feed=feed)
-
-
-def _is_below_link(root: Path, name: str) -> bool:
-    return any((root / folder).is_symlink() for folder in Path(name).parents if folder != Path())

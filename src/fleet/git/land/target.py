@@ -11,10 +11,10 @@ import os
 
 from msgspec import Struct
 
-from fleet.git.git_command import GitFailed
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.refs import OURS, is_ancestor
 from fleet.git.repository import Repository, checked_out, read_bounded
+from fleet.git.user_settings import known_settings
 
 _LINES = f"{OURS}land/"
 _HEADS = "refs/heads/"
@@ -31,11 +31,6 @@ _UNFINISHED = {
 }
 #: Where git notes the branch that a detached tree goes back to.
 _GOES_BACK = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
-
-
-#: What git reads in a text of settings, for some of them: a train looks at the same many times.
-_LISTED: dict[bytes, bytes] = {}
-_MOST_LISTED = 8
 
 
 class BranchCheckout(Struct, frozen=True, kw_only=True):
@@ -158,7 +153,7 @@ def _tree(common: str, git_dir: str, root: str) -> Repository:
 def _main_root(land: LandRepository) -> str | None:
     """The main working tree; None: the repository is bare; empty: the place is not known."""
     repo, common = land.repo, land.repo.common_dir
-    settings = _settings(land)
+    settings = known_settings(land.common)
     if settings.get("core.bare", "").lower() in ("true", "yes", "on", "1"):
         return None
     if place := settings.get("core.worktree", ""):
@@ -166,26 +161,3 @@ def _main_root(land: LandRepository) -> str | None:
     if repo.git_dir == common:
         return repo.root
     return os.path.dirname(common) if os.path.basename(common) == ".git" else ""  # noqa: PTH119, PTH120
-
-
-def _settings(land: LandRepository) -> dict[str, str]:
-    """The repository's own settings; nothing that they include."""
-    found: dict[str, str] = {}
-    for name in ("config", "config.worktree"):
-        path = f"{land.repo.common_dir}/{name}"
-        if not os.path.lexists(path):
-            continue
-        text = read_bounded(path)
-        if text is None:
-            raise GitFailed(f"{path} cannot be read")
-        listed = _LISTED.get(text)
-        if listed is None:
-            ask = ("config", "--file", "-", "--no-includes", "--null", "--list")
-            listed = land.git.ask(*ask, feed=text) if text else b""
-            if len(_LISTED) >= _MOST_LISTED:
-                _LISTED.clear()
-            _LISTED[text] = listed
-        for entry in listed.decode(errors="surrogateescape").split("\0"):
-            key, _, value = entry.partition("\n")
-            found[key] = value
-    return found

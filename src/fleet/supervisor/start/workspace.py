@@ -19,7 +19,7 @@ from fleet.evidence import other_task_dirs
 from fleet.evidence.verify_commands import CommandBox, check_all
 from fleet.git import repository, snapshot_index
 from fleet.git.checkout.shared_paths import share_with_clone
-from fleet.git.clone import clone_place, disk_use
+from fleet.git.clone import clone_place
 from fleet.git.clone.ensure_clone import ensure_clone
 from fleet.git.clone.source_facts import objects_of_clone
 from fleet.git.mirror.ensure_mirror import Unreached
@@ -175,7 +175,7 @@ def _isolated(order: WorkspaceOrder, task_dir: Path, abandon: threading.Event) -
         if not _set_up(order, where, project, abandon):
             return None
         clone_record.write(home, task_id, structs.replace(record, set_up=True))
-        disk_use.note_size(home, task_id)
+        clone_place.note_size(home, task_id)
     back = sent_back_clone(home, task_id)
     base = _recorded(order, cwd, task_dir, record.repository)
     if back is None or base is None:
@@ -228,7 +228,7 @@ def _failure_words(check: Check, limit: float) -> str:
 
 def _no_room(order: WorkspaceOrder) -> str:
     """Why no new clone can be made for now; empty if one can."""
-    used = disk_use.known_size(order.home)
+    used = clone_place.known_size(order.home)
     if used < order.room:
         return ""
     return (
