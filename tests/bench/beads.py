@@ -23,7 +23,7 @@ from typing import TypeVar
 import psutil
 
 from fleet.queue.beads.bd_cli.bd_client import environment
-from fleet.queue.beads.bd_cli.bd_init import init_beads
+from fleet.queue.beads.bd_cli.bd_database import init_beads
 from fleet.queue.beads.queue import BeadsQueue, open_beads
 from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Closed

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fleet.files.file_lock import exclusive
-from fleet.queue.beads.bd_cli.bd_init import init_beads
+from fleet.queue.beads.bd_cli.bd_database import init_beads
 from tests.conftest import need
 
 HOME = ".fleet"

@@ -86,12 +86,12 @@ def test_under_a_lost_lease_nothing_is_dropped(queue, lease, postgres_dsn, monke
                 (theirs,) = other.claim("beta", ttl=TTL)
                 lost.append(theirs)
                 stored = [("artifacts/one", [data]), ("artifacts/two", [b"2"])]
-                assert RunFiles(other).replace_task_files(theirs, stored) is None
+                assert RunFiles(other).put_task_files(theirs, stored, replace=True) is None
         return rows(sql, values)
 
     lost, task_id = [], lease.task.id
     monkeypatch.setattr(queue.db, "rows", late_rows)
-    files.replace_task_files(lease, [("artifacts/one", [b"1"])])
+    files.put_task_files(lease, [("artifacts/one", [b"1"])], replace=True)
     assert files.read(task_id, 0, "artifacts/one") == data
     assert files.read(task_id, 0, "artifacts/two") == b"2"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 os.environ |= {"GOGC": "off", "GOMEMLIMIT": "256MiB"}
 
-from fleet.queue.beads.bd_cli.bd_init import init_beads
+from fleet.queue.beads.bd_cli.bd_database import init_beads
 from tests.real.bd_parity import every_line, keep, make_home, of_bd
 from tests.real.test_bd_parity import SCRIPTS
 

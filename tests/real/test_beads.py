@@ -11,7 +11,7 @@ import pytest
 
 from fleet.bd.beads_create import create
 from fleet.bd.beads_forward import forward
-from fleet.queue.beads.bd_cli.bd_init import init_beads
+from fleet.queue.beads.bd_cli.bd_database import init_beads
 from fleet.queue.beads.queue import open_beads
 from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Closed, Settings

@@ -24,8 +24,8 @@ from fleet.queue import doorbell
 from fleet.queue.beads.bd_cli import bd_output
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
 from fleet.queue.beads.bd_cli.bd_client import BdClient, creators_environment
+from fleet.queue.beads.bd_cli.bd_database import refuse_wrong
 from fleet.queue.beads.bd_cli.bd_issue import tasks_in
-from fleet.queue.beads.beads_identity import refuse_wrong
 from fleet.queue.beads.lease_ledger import Ledger
 from fleet.queue.beads.write_lock import write_lock
 from fleet.queue.sql.sqlite import utc_now

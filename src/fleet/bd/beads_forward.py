@@ -19,8 +19,8 @@ from fleet.bd.command_line import split_command
 from fleet.processes.bounded_call import Stream
 from fleet.queue import doorbell
 from fleet.queue.beads.bd_cli.bd_client import TIMEOUT, users_environment
+from fleet.queue.beads.bd_cli.bd_database import refuse_wrong
 from fleet.queue.beads.bd_cli.bd_process import attach
-from fleet.queue.beads.beads_identity import refuse_wrong
 from fleet.queue.beads.write_lock import write_lock
 from fleet.schemas.shown_text import harmless
 

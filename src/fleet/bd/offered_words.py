@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from fleet.bd.command import GLOBAL
-from fleet.bd.command_line import VERBS, find_verb
+from fleet.bd.command_line import VERBS, find_verb, split_command
 from fleet.bd.fleet_flags import OWN
 from fleet.bd.pflag import Flag
 
@@ -47,10 +47,9 @@ def takes_ids(words: Sequence[str]) -> bool:
 
 
 def _name(words: Sequence[str]) -> str:
-    """The command on the line so far, of one word or two."""
-    plain = [word for word in words if not word.startswith("-")]
-    double = " ".join(plain[:2])
-    return double if double in VERBS else "".join(plain[:1])
+    """The command on the line so far, of one word or two; empty: there is none yet."""
+    name = split_command(words)[0]
+    return "" if name == "help" and name not in words else name
 
 
 def _seconds(name: str) -> list[str]:

@@ -10,7 +10,7 @@ from fleet.errors import BadInput
 from fleet.schemas import units
 from fleet.schemas.account import read_chain
 from fleet.schemas.budget import NONE, read_budget
-from fleet.schemas.hosts.host_needs import check_label
+from fleet.schemas.hosts.host import check_label
 from fleet.schemas.policy import (
     check_branch,
     check_expectation,

@@ -124,8 +124,7 @@ def _set_up_queue(home: Home, settings: Config, *, force: bool, another: bool) -
     warning = None
     if settings.queue == "beads":
         from fleet.queue.beads.bd_cli.bd_client import BdClient, version_warning
-        from fleet.queue.beads.bd_cli.bd_init import init_beads
-        from fleet.queue.beads.beads_identity import refuse_wrong
+        from fleet.queue.beads.bd_cli.bd_database import init_beads, refuse_wrong
 
         refuse_wrong(home.path)
         init_beads(home.path, prefix=PREFIX, force=force)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from fleet.config import KEYS, Config, Project, Setting
 from fleet.config.projects import way_up
 from fleet.schemas import Limits, LimitWishes, Policy, Sandbox, SandboxLevel, Settings
-from fleet.schemas.hosts.host_needs import host_label
+from fleet.schemas.hosts.host import host_label
 from fleet.schemas.policy import BRANCH_OF_TASK, CopyRules, LandRules, stricter
 
 #: The key of runtime.toml behind each limit.

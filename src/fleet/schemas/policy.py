@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 
 from fleet.errors import BadInput
 from fleet.schemas.budget import Budget
-from fleet.schemas.hosts.host_needs import check_label
+from fleet.schemas.hosts.host import check_label
 from fleet.schemas.units import shown_size, shown_span
 
 #: What a claim of completion must show. `any`: only that it is not made up. `answer`: words are

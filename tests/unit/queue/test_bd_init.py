@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from fleet.errors import BadInput, HomeError, QueueBusy, QueueUnavailable
-from fleet.queue.beads.bd_cli.bd_init import init_beads, is_ready
+from fleet.queue.beads.bd_cli.bd_database import init_beads, is_ready
 
 GOOD = 'mkdir -p "$BEADS_DIR"; echo "{}" > "$BEADS_DIR/metadata.json"'
 

@@ -15,7 +15,7 @@ from fleet.errors import BadInput
 from fleet.home.task_json import settings_of
 from fleet.schemas import Budget, Limits, LimitWishes, Settings, Task
 from fleet.schemas.budget import read_budget
-from fleet.schemas.hosts.host_needs import check_label
+from fleet.schemas.hosts.host import check_label
 from fleet.schemas.policy import (
     CONTEXTS,
     ISOLATIONS,

@@ -7,7 +7,7 @@ from fleet.control import Control
 from fleet.control.hosts.hosts_now import state_of
 from fleet.queue.sql.hosts import host_table
 from fleet.schemas import Decline, Host, Task, settings_in
-from fleet.schemas.hosts.host_needs import (
+from fleet.schemas.hosts.host import (
     PUSHED_CHANGES,
     missing_needs,
     needs_of,

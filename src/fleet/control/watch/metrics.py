@@ -29,7 +29,7 @@ from fleet.files.atomic_write import write_atomically
 from fleet.home.status_file import FILE as STATUS_FILE
 from fleet.queue.protocol import Filter
 from fleet.schemas import STATUSES, Receipt, Task, bears_out, settings_in
-from fleet.schemas.hosts.host_needs import needs_of
+from fleet.schemas.hosts.host import needs_of
 
 Families = Iterator[Metric]
 #: How many ready tasks are counted.

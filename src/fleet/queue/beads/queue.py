@@ -15,7 +15,7 @@ from fleet.errors import BadInput, FleetError, NotFound, Refused
 from fleet.queue.beads.add_tasks import add_task
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
 from fleet.queue.beads.bd_cli.bd_client import TIMEOUT, BdClient
-from fleet.queue.beads.beads_identity import check_database
+from fleet.queue.beads.bd_cli.bd_database import check_database
 from fleet.queue.beads.change_watch import Watch
 from fleet.queue.beads.claim_tasks import Claims, queue_order, with_entry
 from fleet.queue.beads.lease_ledger import Ledger, LedgerEntry

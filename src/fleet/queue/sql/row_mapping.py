@@ -22,7 +22,7 @@ from fleet.schemas import (
     Task,
     settings_in,
 )
-from fleet.schemas.hosts.host_needs import needs_of, repository_of
+from fleet.schemas.hosts.host import needs_of, repository_of
 from fleet.schemas.task import IN_METADATA
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

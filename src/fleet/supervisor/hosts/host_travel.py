@@ -155,7 +155,7 @@ class HostTravel:
 
         def keep(queue: Queue) -> LeaseLost | None:
             files = SharedQueue(queue, self._config).files
-            return files.add_task_files(lease, words_of_people(folder))
+            return files.put_task_files(lease, words_of_people(folder))
 
         thread.call(keep, lambda _: None)
 
@@ -193,7 +193,7 @@ class HostTravel:
             sent = shared.files.send(lease, run.number, files_of_run(run), host=self.me)
             if isinstance(sent, LeaseLost):
                 return decision  # the queue says so again when the task is settled
-            shared.files.replace_task_files(lease, files_of_task(home.task(task_id)))
+            shared.files.put_task_files(lease, files_of_task(home.task(task_id)), replace=True)
             shared.live.forget(task_id)
         note_sent(run.task_dir)
         return decision
@@ -253,7 +253,7 @@ class HostTravel:
         for request in messages:
             hand_on(self._home, request)
         kept = words_of_people(self._home.task(task_id)) if messages else ()
-        if shared.files.add_task_files(lease, kept) is not None:
+        if shared.files.put_task_files(lease, kept) is not None:
             return  # the lease is lost: the next host takes them
         for request in messages:
             shared.queue.answered(request)

@@ -87,34 +87,19 @@ class RunFiles:
             return _lost(lease)
         return listed
 
-    def replace_task_files(
-        self, lease: Lease, files: Iterable[tuple[str, Iterable[bytes]]]
+    def put_task_files(
+        self, lease: Lease, files: Iterable[tuple[str, Iterable[bytes]]], *, replace: bool = False
     ) -> LeaseLost | None:
-        """Store the task's own files; other files of the task go."""
-        kept = self._add_task_files(lease, files)
-        if kept is None:
-            return _lost(lease)
-        for each in self.stored(lease.task.id):
-            if each.run == OF_TASK and each.path not in kept:
-                self._drop(_under(lease), OF_TASK, each.path, 0)
-        return None
-
-    def add_task_files(
-        self, lease: Lease, files: Iterable[tuple[str, Iterable[bytes]]]
-    ) -> LeaseLost | None:
-        """Store some files of the task itself beside those that are there."""
-        return _lost(lease) if self._add_task_files(lease, files) is None else None
-
-    def _add_task_files(
-        self, lease: Lease, files: Iterable[tuple[str, Iterable[bytes]]]
-    ) -> set[str] | None:
-        """The paths that were stored; None: the lease is lost."""
+        """Store files of the task itself; `replace`: its other files go."""
         kept: set[str] = set()
         for path, chunks in files:
             kept.add(path)
             if self._put(_under(lease), OF_TASK, path, chunks, self._most) is None:
-                return None
-        return kept
+                return _lost(lease)
+        for each in self.stored(lease.task.id) if replace else ():
+            if each.run == OF_TASK and each.path not in kept:
+                self._drop(_under(lease), OF_TASK, each.path, 0)
+        return None
 
     def put_task_file(self, task_id: str, fence: int, path: str, data: bytes) -> bool:
         """Store one file of a task that no host has in hand; False: a host has the task by now."""

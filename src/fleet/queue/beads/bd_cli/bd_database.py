@@ -1,23 +1,37 @@
-"""Prepares a home for the beads queue: `bd init` that touches no git repository of the user's."""
+"""bd's database in a home: made by a `bd init` that touches no git repository of the user's, and
+told from another database by the id that bd gave it.
+"""
 
 import re
 import shutil
 from datetime import timedelta
 from pathlib import Path
 
-from fleet.errors import BadInput, HomeError, QueueUnavailable
+import msgspec
+
+from fleet.errors import BadInput, HomeError, InvalidTask, QueueUnavailable, WrongQueue
+from fleet.files.safe_read import read_bounded
 from fleet.queue.beads.bd_cli import bd_output
 from fleet.queue.beads.bd_cli.bd_client import FOLDER, BdClient
+from fleet.queue.identity import BEADS, LEDGER, Identity, known_ids
 
 #: Making the database takes bd far longer than any call after it.
 TIMEOUT = timedelta(minutes=3)
 
 #: A new database is made here and then moved, so that a killed init leaves no half of one.
 _WORKSHOP = ".beads.making"
-_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,30}")
+#: bd's own record of its database, written last.
+_ABOUT = "metadata.json"
+_PREFIX = r"[A-Za-z][A-Za-z0-9_-]{0,30}"
 #: Each flag only if this bd knows it; `--stealth` keeps bd from committing anything.
 _WANTED = ("--stealth", "--skip-hooks", "--skip-agents", "--non-interactive", "--quiet")
-_THERE_ALREADY = re.compile(r"already (been )?initiali[sz]ed|already exists", re.IGNORECASE)
+_THERE_ALREADY = r"(?i)already (been )?initiali[sz]ed|already exists"
+#: What bd calls its database's id in metadata.json; databases of an early bd have none.
+_FIELD = "project_id"
+_GONE = (
+    "Put it back from your own back-up of the home, or from bd's (a Dolt remote, bd export)."
+    " To begin a new one beside the tasks of this home: fleet queue accept"
+)
 
 
 def init_beads(
@@ -33,7 +47,7 @@ def init_beads(
     `force` asks bd again although there is one. Data is never thrown away: to start anew, a
     person removes the folder.
     """
-    if not _PREFIX.fullmatch(prefix) or prefix.endswith("-"):
+    if not re.fullmatch(_PREFIX, prefix) or prefix.endswith("-"):
         raise BadInput(f"{prefix!r} cannot be the prefix of ids", hint="Use a word, like fleet.")
     if is_ready(home) and not force:
         return False
@@ -61,7 +75,7 @@ def _init(folder: Path, prefix: str, bd: str, timeout: timedelta) -> bool:
     ended = client.call(["init", f"--prefix={prefix}", *flags])
     complaint = bd_output.complaint(ended)
     if ended.code != 0:
-        if is_ready(folder) and _THERE_ALREADY.search(ended.err + complaint):
+        if is_ready(folder) and re.search(_THERE_ALREADY, ended.err + complaint):
             return False
         raise QueueUnavailable(
             f"bd init failed: {complaint}", hint=f"If {folder / FOLDER} is of no use, remove it."
@@ -73,4 +87,33 @@ def _init(folder: Path, prefix: str, bd: str, timeout: timedelta) -> bool:
 
 def is_ready(home: Path) -> bool:
     """Whether bd has finished making a database here: bd writes this file last."""
-    return (home / FOLDER / "metadata.json").is_file()
+    return (home / FOLDER / _ABOUT).is_file()
+
+
+def check_database(home: Path) -> None:
+    """Raise QueueUnavailable without a database, and WrongQueue for one that is another's."""
+    refuse_wrong(home)
+    if not (home / FOLDER).is_dir():
+        raise QueueUnavailable(
+            f"there is no beads database in {home}", hint="Make one with `fleet init`."
+        )
+
+
+def refuse_wrong(home: Path) -> None:
+    """Raise WrongQueue for a database that is another's, or is missing in a home that had one."""
+    folder = home / FOLDER
+    if folder.is_dir():
+        if found := project_id(folder):
+            Identity(home=home, name=BEADS).check(found, folder)
+    elif {BEADS, LEDGER} & known_ids(home).keys():
+        raise WrongQueue(f"the beads database {folder} is gone", hint=_GONE)
+
+
+def project_id(folder: Path) -> str:
+    """The id that bd gave to the database in a folder; empty if there is none."""
+    try:
+        data = read_bounded(folder / _ABOUT, 1 << 20)
+        about = msgspec.json.decode(data or b"{}", type=dict[str, object])
+    except (InvalidTask, msgspec.DecodeError):
+        return ""  # bd itself says what is wrong with it
+    return str(about.get(_FIELD) or "")
