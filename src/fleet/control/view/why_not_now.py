@@ -2,7 +2,7 @@
 `fleet show`, `fleet tasks`, `fleet top` and the page alike.
 
 The words are those of what decides: the queue's readiness, the supervisor's own conditions, and
-the choice of an account (`control/tasks/why_put_off.py`).
+the choice of an account (`control/view/why_put_off.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -165,15 +165,16 @@ def why_not_now(
             reason=f"waits for {_named(blockers, statuses)}",
             way_on=WayOn(verb="", line=f"fleet show {blockers[0]}", task=blockers[0]),
         )
-    if (put_off := _put_off(fleet, task, at)) is not None:
-        return put_off
-    return _no_host(fleet, task) or _shared_reason(at)
+    put_off = _put_off(fleet, task, at, with_why=True)
+    return put_off or _no_host(fleet, task) or _shared_reason(at)
 
 
 def own_wait(fleet: Control, task: Task, at: Conditions, *, coder: str, cwd: str) -> Waiting | None:
-    """Why a task that is ready does not run, unless all that could run now wait for the same."""
+    """Why a task that is ready does not run, unless all that could run now wait for the same; of a
+    task that was put off only until when.
+    """
     own = _own_reason(fleet, task, at, coder, cwd)
-    return own or _put_off(fleet, task, at) or _no_host(fleet, task)
+    return own or _put_off(fleet, task, at, with_why=False) or _no_host(fleet, task)
 
 
 def _own_reason(fleet: Control, task: Task, at: Conditions, coder: str, cwd: str) -> Waiting | None:
@@ -205,7 +206,7 @@ def _own_reason(fleet: Control, task: Task, at: Conditions, coder: str, cwd: str
     return None
 
 
-def _put_off(fleet: Control, task: Task, at: Conditions) -> Waiting | None:
+def _put_off(fleet: Control, task: Task, at: Conditions, *, with_why: bool) -> Waiting | None:
     deferred = task.defer_until is not None and task.defer_until > at.now
     if task.status == "deferred" or deferred:
         return Waiting(
@@ -214,10 +215,13 @@ def _put_off(fleet: Control, task: Task, at: Conditions) -> Waiting | None:
             way_on=_line(f"fleet bd undefer {task.id}"),
         )
     if task.not_before is not None and task.not_before > at.now:
-        from fleet.control.tasks.why_put_off import why_put_off  # `fleet show` seldom needs it
+        why = ""
+        if with_why:
+            from fleet.control.view.why_put_off import why_put_off  # `fleet show` seldom needs it
 
+            why = why_put_off(fleet, task, at)
         return Waiting(
-            reason=why_put_off(fleet, task, at.now) or "it was put off for a moment",
+            reason=why or "it was put off for a moment",
             until=task.not_before,
             way_on=WayOn(verb="retry", line=f"fleet retry {task.id}"),
         )
