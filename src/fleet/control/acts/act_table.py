@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from fleet.control import Control, refuse_agents
 from fleet.control.acts import each_act
-from fleet.control.acts.audit_log import ActRecorder
+from fleet.control.acts.audit_log import recording
 from fleet.control.acts.each_act import Act, Role
 from fleet.errors import BadInput, NotFound
 from fleet.schemas import Task
@@ -68,8 +68,9 @@ def carry_out(
     `session`: which browser, since a page can be opened on many devices.
     """
     line = f"fleet {verb[:80]} {given.get('id', '')}".strip()
-    noted = ActRecorder(verb[:80], line, surface=surface, session=session, env=fleet.env)
-    with noted.recording(lambda: fleet.home):
+    with recording(
+        lambda: fleet.home, verb[:80], line, surface=surface, session=session, env=fleet.env
+    ) as noted:
         refuse_agents(fleet.env, about(find_act(verb)).lower().rstrip("."))
         act = _read(verb, given)
         words, value = act.do(fleet)

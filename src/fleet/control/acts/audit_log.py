@@ -172,48 +172,45 @@ def verify(home: Home) -> ChainCheck:
     return ChainCheck(lines=count, problems=tuple(problems))
 
 
-class ActRecorder:
+class ActUnderWay(Struct, kw_only=True):
     """An act under way: what the audit will say of it."""
 
-    def __init__(
-        self,
-        verb: str,
-        line: str,
-        *,
-        surface: str,
-        session: str = "",
-        env: Mapping[str, str] = os.environ,
-    ) -> None:
-        self.line = line
-        #: The task, once it is known.
-        self.task = ""
-        #: How the act ends, where it raises nothing.
-        self.end = "done"
-        #: Why the act could not be recorded; empty: it was.
-        self.unrecorded = ""
-        self._verb, self._surface, self._session, self._env = verb, surface, session, env
+    line: str
+    #: The task, once it is known.
+    task: str = ""
+    #: How the act ends, where it raises nothing.
+    end: str = "done"
+    #: Why the act could not be recorded; empty: it was.
+    unrecorded: str = ""
 
-    @contextmanager
-    def recording(self, home: Callable[[], Home]) -> Generator[None]:
-        """Record what is done in here. `home` is asked afterwards: `fleet init` makes it."""
-        try:
-            yield
-        except FleetError as error:
-            self.end = f"refused: {error.message}"
-            raise
-        except BaseException:
-            self.end = "broken off"
-            raise
-        finally:
-            with suppress(FleetError):
-                self._write(home())
 
-    def _write(self, home: Home) -> None:
-        if home.path.is_dir():
-            self.unrecorded = record(
-                home, surface=self._surface, session=self._session, verb=self._verb,
-                task=self.task, line=self.line, end=self.end, env=self._env,
-            )  # fmt: skip
+@contextmanager
+def recording(
+    home: Callable[[], Home],
+    verb: str,
+    line: str,
+    *,
+    surface: str,
+    session: str = "",
+    env: Mapping[str, str],
+) -> Generator[ActUnderWay]:
+    """Record what is done in here. `home` is asked afterwards: `fleet init` makes it."""
+    act = ActUnderWay(line=line)
+    try:
+        yield act
+    except FleetError as error:
+        act.end = f"refused: {error.message}"
+        raise
+    except BaseException:
+        act.end = "broken off"
+        raise
+    finally:
+        with suppress(FleetError):
+            if (place := home()).path.is_dir():
+                act.unrecorded = record(
+                    place, surface=surface, session=session, verb=verb, task=act.task,
+                    line=act.line, end=act.end, env=env,
+                )  # fmt: skip
 
 
 def recorded_line(
@@ -223,9 +220,9 @@ def recorded_line(
     recorded. Raises what the work raises, and that is recorded too.
     """
     verb = " ".join(args[:2]) if args[:1] == ["bd"] else args[0]
-    noted = ActRecorder(verb, join(["fleet", *args]), surface="cli", env=env)
-    with noted.recording(lambda: home_from(env)):
+    line = join(["fleet", *args])
+    with recording(lambda: home_from(env), verb, line, surface="cli", env=env) as act:
         code = work()
         if code:
-            noted.end = f"exit code {code}"
-    return code, noted.unrecorded
+            act.end = f"exit code {code}"
+    return code, act.unrecorded
