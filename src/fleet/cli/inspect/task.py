@@ -149,7 +149,7 @@ def show_receipt(receipt: Receipt, *, as_json: bool, landing: Landing | None = N
         if receipt.verdict is not None:
             shape["verdict"]["state"] = receipt.verdict.state
         if landing is not None:
-            shape["landing"] = msgspec.to_builtins(landing)
+            shape["landing"] = landing
         print_json(shape)
         return
     for line in receipt_lines(receipt, landing):
