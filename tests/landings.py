@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import structs
 
 from fleet import config
-from fleet.evidence.landing_work import landing_work
+from fleet.evidence.inspect_run import landing_work
 from fleet.files import seals
 from fleet.git.run_baseline import changes_since
 from fleet.home import Home, landing_json, make_home

@@ -1,16 +1,16 @@
-"""The inspection of a run that is over: changes, scope, and the verify commands.
+"""The inspection of a run that is over: changes, scope, the verify commands, and what is to land.
 
 The inspection may take minutes, so the supervisor does it outside of its loop.
 """
 
 import os
 import threading
+import time
 
 from msgspec import Struct, structs
 
 from fleet.errors import FleetError
 from fleet.evidence.landing_rules import landing_findings
-from fleet.evidence.landing_work import LandingWork, landing_work
 from fleet.evidence.other_task_dirs import in_same_tree, lost_directories
 from fleet.evidence.scope_rules import ScopeFacts, scope_findings
 from fleet.evidence.shared_tree import deeds, own_changes
@@ -18,12 +18,30 @@ from fleet.evidence.verify_commands import FOLDER, check_in
 from fleet.evidence.verify_place import InspectedRun, verify_place
 from fleet.git.checkout.verify_leavings import put_leavings_aside
 from fleet.git.clone.task_refs import task_refs
+from fleet.git.git_command import Git
 from fleet.git.land.merge_facts import merge_facts
-from fleet.git.run_baseline import base_now, changes_since
+from fleet.git.own.own_repository import known_repository
+from fleet.git.refs import tree_of
+from fleet.git.run_baseline import base_now, changes_since, repository_of
+from fleet.home import clone_record
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import Run, newest_first
-from fleet.schemas import Changes, Check, Finding, Stopped
+from fleet.schemas import Base, Changes, Check, Finding, Policy, Stopped
 from fleet.schemas.decision import OURS
+
+#: Seconds for git to tell the tree of a commit.
+_GIT_LIMIT = 30.0
+
+
+class LandingWork(Struct, frozen=True, kw_only=True):
+    """The work of a clone that differs from what the clone was made from."""
+
+    #: The top of the working tree that the task names, and the branch to land on; empty: none.
+    repository: str
+    into: str
+    #: The commit that the clone was made from, and the tree that was verified.
+    base: str
+    tree: str
 
 
 class Inspection(Struct, frozen=True, kw_only=True):
@@ -154,3 +172,30 @@ def _checks(
 def _setup_trouble(check: Check) -> str:
     how = check.trouble or ("took too long" if check.timed_out else f"ended with {check.code}")
     return f"{how}, as it was to set up a fresh checkout"
+
+
+def landing_work(
+    run: Run, policy: Policy, base: Base | None, changes: Changes | None, checks: tuple[Check, ...]
+) -> LandingWork | None:
+    """What is to land of a run whose claim is judged; None: nothing is, or nothing differs.
+
+    Raises GitFailed.
+    """
+    home, task_id = run.home, run.task_id
+    if policy.land.mode == "off" or base is None or changes is None or not changes.tree:
+        return None
+    record = clone_record.read(home, task_id)
+    repo = repository_of(base)
+    if record is None or repo is None or base.root != os.path.realpath(home.clone(task_id)):
+        return None
+    # Where files are pinned, the commands ran on the tree with the pinned ones.
+    tree = (checks[0].tree if checks else "") or changes.tree
+    git = Git(known_repository(home.path, repo.root), time.monotonic() + _GIT_LIMIT)
+    if tree_of(git, record.commit) == tree:
+        return None
+    return LandingWork(
+        repository=record.repository,
+        into=policy.land.into or ("" if policy.land.asks_branch else record.branch),
+        base=record.commit,
+        tree=tree,
+    )

@@ -232,7 +232,7 @@ def end_of(
         verdict=verdict,
         require="approval" if record.policy.expect == "plan" else record.policy.require,
         unverifiable=found.trouble,
-        landing=found.landing,
+        lands_on=found.landing.into if found.landing is not None else None,
         land_tries=land_tries(before, run.number, record.policy.land.tries),
         past=past,
         retry_limit=config.retry_limit,

@@ -12,7 +12,6 @@ from msgspec import Struct, structs
 from fleet.accounts.rate_windows import LONGEST, PASSING, UNDATED
 from fleet.errors import FleetError
 from fleet.evidence.landing_rules import LANDING_RULES
-from fleet.evidence.landing_work import LandingWork
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.outcome_history import History
 from fleet.schemas import (
@@ -111,8 +110,9 @@ class Facts(Struct, frozen=True, kw_only=True):
     unverifiable: str = ""
     #: Fleet's verdict on the claim, by the evidence; None: nothing was judged.
     verdict: Verdict | None = None
-    #: What is to land before the task is closed; None: nothing is.
-    landing: LandingWork | None = None
+    #: The branch that work is to land on before the task is closed, empty if a person has to name
+    #: one; None: nothing is to land.
+    lands_on: str | None = None
     #: How often the work was sent back; None: never.
     land_tries: LandTries | None = None
     #: The least that closes the task; `approval`: it is to write a plan, which a person approves.
@@ -291,9 +291,9 @@ def _closed(claim: str, verdict: Verdict, facts: Facts, *, after: str = "") -> D
     reason = close_reason(claim, facts.run, facts.task_id, checked=verdict.checked)
     if after:
         why = f"{why} (claimed before it ended as {after})"
-    if facts.landing is None:
+    if facts.lands_on is None:
         return Decision(settlement=Closed(reason=reason), counts=True, why=why)
-    note = f"{WAITS_TO_LAND} on {facts.landing.into or 'a branch'}: fleet land"
+    note = f"{WAITS_TO_LAND} on {facts.lands_on or 'a branch'}: fleet land"
     return Decision(
         settlement=Blocked(note=note, verified=True),
         counts=True,

@@ -10,7 +10,6 @@ from hypothesis import strategies as some
 from msgspec import structs
 
 from fleet.accounts.rate_windows import UNDATED
-from fleet.evidence.landing_work import LandingWork
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.outcome_history import History
 from fleet.schemas import (
@@ -64,7 +63,6 @@ UNVERIFIED = Verdict(findings=(Finding(rule="no_tools", what="it used no tool"),
 LOST_WORK = Verdict(findings=(Finding(rule="lost_landed_work", what="work is gone"),))
 OUT_OF_SCOPE = Verdict(trespasses=(Finding(rule="outside", what="it changed ../b"),))
 FORGED = Verdict(trespasses=(Finding(rule="tampered", what="run.json is not as fleet wrote it"),))
-WORK = LandingWork(repository="/srv/app", into="main", base="b" * 40, tree="c" * 40)
 OUTAGE = RateLimited(limit=RateLimit(kind="outage", status="rejected"), detail="503")
 LIMIT = RateLimited(limit=RateLimit(kind="five_hour", status="rejected", resets_at=RESET))
 
@@ -80,7 +78,7 @@ ROWS = [
     (
         "Finished, claimed, and its work is to land",
         Finished(),
-        facts(claim=DONE, verdict=CHECKED, landing=WORK),
+        facts(claim=DONE, verdict=CHECKED, lands_on="main"),
     ),
     (
         "Finished, claimed, plausible where a check is required",
