@@ -8,6 +8,7 @@ import pytest
 
 from fleet.config import Config
 from fleet.home import Home, make_home, messages
+from fleet.home.journal import Log
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.postgres import open_postgres
 from fleet.runs.questions import questions_file
@@ -30,7 +31,8 @@ def host(tmp_path, postgres_dsn):
         home = Home(tmp_path / name)
         make_home(home)
         opening = lambda: open_postgres(postgres_dsn)  # noqa: E731
-        return home, HostTravel(home, Config(), opening, list, me=name)
+        log = Log(home.logging, lambda: NOW)
+        return home, HostTravel(home, Config(), opening, list, log, me=name)
 
     return make
 

@@ -21,7 +21,9 @@ LARGEST = 64 << 20
 
 
 class Log:
-    """The supervisor's log. A full disk costs lines and never ends the supervisor."""
+    """The supervisor's log, for all its threads. A full disk costs lines and never ends the
+    supervisor.
+    """
 
     def __init__(
         self,

@@ -136,9 +136,9 @@ class Lander:
         taken = take_over_landings(self._setup, self._state.config)
         if taken.again:
             self._look_at = time.monotonic() + _LOOK_AGAIN
-        self._state.travel.sentences.extend(
-            each for each in taken.said if each not in self._taken_said
-        )
+        for task_id, text in taken.said:
+            if (task_id, text) not in self._taken_said:
+                self._state.travel.say(task_id, text)
         self._taken_said = frozenset(taken.said)
         return survey(self._state.home)
 

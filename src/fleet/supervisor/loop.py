@@ -179,7 +179,6 @@ class Supervisor:
                     process.when_due()
             self.publish()
             if self.state.travel is not None:
-                self.state.travel.tell(self.log)
                 self.state.travel.tell_later(self.state.inspections, self.state.heartbeat.name)
             if self.state.heartbeat.server_went_back():
                 self.leases.compare()

@@ -89,7 +89,7 @@ class SupervisorState:
     def share(self, open_queue: "Callable[[], Queue]") -> None:
         """Other hosts work on the queue too: tasks and what is known of them travel."""
         living, me = self.assignments.living, self.queue.owner
-        self.travel = HostTravel(self.home, self.config, open_queue, living, me=me)
+        self.travel = HostTravel(self.home, self.config, open_queue, living, self.log, me=me)
 
     def tell_hosts(self, task_id: str) -> None:
         """Other hosts are to know what became of a task."""

@@ -6,7 +6,6 @@ being renewed.
 """
 
 import threading
-from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -74,14 +73,13 @@ class HostTravel:
         config: Config,
         open_queue: Callable[[], Queue],
         living: Callable[[], list[Run]],
+        log: Log,
         *,
         me: str,
     ) -> None:
-        self._home, self._config, self._open = home, config, open_queue
+        self._home, self._config, self._open, self._log = home, config, open_queue, log
         #: The id of this host.
         self.me = me
-        #: Sentences for the log, each with its task; the loop writes them.
-        self.sentences: deque[tuple[str, str]] = deque()
         #: Tasks of which other hosts do not know the last yet, and that are being told of.
         self._untold: set[str] = set()
         self._telling: set[str] = set()
@@ -90,11 +88,9 @@ class HostTravel:
         #: Sends lines to people who watch a run from another host.
         self.live = LiveSender(config, open_queue, living)
 
-    def tell(self, log: Log) -> None:
-        """Write what the threads that send and bring files had to say. In the loop's thread."""
-        while self.sentences:
-            task_id, text = self.sentences.popleft()
-            log.say("travel", f"{task_id}: {text}", task_dir=self._home.task(task_id))
+    def say(self, task_id: str, text: str) -> None:
+        """Log what the threads that send and bring files have to say of a task."""
+        self._log.say("travel", f"{task_id}: {text}", task_dir=self._home.task(task_id))
 
     def note_later(self, task_id: str) -> None:
         """A task was settled, or its work went on to its branch: other hosts are to know."""
@@ -140,7 +136,7 @@ class HostTravel:
             return Arrived(trouble=str(error))
         if taken:
             runs = ", ".join(map(str, taken))
-            self.sentences.append((task.id, f"goes on after run {runs}, which another host made"))
+            self.say(task.id, f"goes on after run {runs}, which another host made")
         return Arrived()
 
     def keep_words(self, lease: Lease, thread: QueueThread) -> None:
@@ -178,7 +174,7 @@ class HostTravel:
             except (FleetError, OSError) as error:
                 if str(error) != said:
                     said = str(error)
-                    self.sentences.append((lease.task.id, f"not settled yet: {said}; tried again"))
+                    self.say(lease.task.id, f"not settled yet: {said}; tried again")
             if abandon.wait(pause):
                 return None
             pause = min(pause * 2, _LONGEST)
@@ -207,7 +203,7 @@ class HostTravel:
         answer = send_work(home, task.id, run.number, origin.url, title=task.title, landing=landing)
         why = answer.why if isinstance(answer, Unsent) else ""
         if why and not elsewhere:  # the work is in the project here
-            self.sentences.append((task.id, f"{why}; other hosts begin without it"))
+            self.say(task.id, f"{why}; other hosts begin without it")
         elif isinstance(answer, Unsent) and answer.is_silent:
             raise FleetError(why)
         elif why and bears_out(decision.settlement):
