@@ -26,7 +26,7 @@ _GIT_FILES = (
 _GIT_FOLDERS = ("hooks",)
 _HEADS = "refs/heads/"
 #: The name of a commit, in both of git's notations.
-COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+COMMIT = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
 #: In the working tree: what an agent or git runs or allows.
 SETTINGS = (
     ".mcp.json",
@@ -126,7 +126,7 @@ def commit_in_files(repo: Repository, ref: str) -> str | None:
     loose, packed = f"{repo.common_dir}/{ref}", f"{repo.common_dir}/packed-refs"
     if os.path.lexists(loose):
         text = (read_bounded(loose) or b"").decode(errors="replace").strip()
-        return text if COMMIT.fullmatch(text) else None
+        return text if re.fullmatch(COMMIT, text) else None
     data = read_bounded(packed) if os.path.lexists(packed) else b""
     if data is None:
         return None

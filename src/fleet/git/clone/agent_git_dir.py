@@ -55,7 +55,7 @@ def read_head(git_dir: Path) -> AgentHead:
     text = _text(git_dir / "HEAD", _SMALL, odd)
     name = text.removeprefix("ref:").strip()
     if not text.startswith("ref:"):
-        commit = name if COMMIT.fullmatch(name) else ""
+        commit = name if re.fullmatch(COMMIT, name) else ""
     else:
         commit = branches.get(name.removeprefix(_HEADS), "") if name.startswith(_HEADS) else ""
     return AgentHead(commit=commit, branches=branches, oddities=tuple(odd))
@@ -140,11 +140,11 @@ def _branches(git_dir: Path, odd: list[str]) -> Iterator[tuple[str, str]]:
     left = _MOST_BRANCHES
     for line in _text(git_dir / "packed-refs", _LARGE, odd).splitlines():
         commit, _, name = line.partition(" ")
-        if name.startswith(_HEADS) and COMMIT.fullmatch(commit):
+        if name.startswith(_HEADS) and re.fullmatch(COMMIT, commit):
             yield name.removeprefix(_HEADS), commit
     for path in _plain_files(git_dir / _HEADS):
         commit = _text(path, _SMALL, odd).strip()
-        if COMMIT.fullmatch(commit):
+        if re.fullmatch(COMMIT, commit):
             yield path.relative_to(git_dir / _HEADS).as_posix(), commit
             left -= 1
         if left <= 0:

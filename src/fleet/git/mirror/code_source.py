@@ -75,4 +75,4 @@ def head_commit(repo: Repository) -> str:
     head = checked_out(repo.git_dir)
     if head.startswith("refs/"):
         return commit_in_files(repo, head) or ""
-    return head if COMMIT.fullmatch(head) else ""
+    return head if re.fullmatch(COMMIT, head) else ""
