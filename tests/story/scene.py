@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -100,19 +99,17 @@ class Scene:
 
     def supervise(self, *flags):
         """Start a supervisor."""
-        with (self.home.path / "screen").open("ab") as file, Path(os.devnull).open("rb") as empty:
-            out = file if self._screen is None else self._screen
-            streams = (empty, out, file)
-            process = warm.start(("run", *flags), env=self.env, cwd=Path.cwd(), streams=streams)
-        self.supervisors.append(process)
-        return process
+        return self._start("run", *flags)
 
     def supervise_hastily(self, *patience):
         """Start a supervisor whose waiting times are shorter: `parked=1`."""
-        with (self.home.path / "screen").open("ab") as file:
-            argv = [sys.executable, str(FAKES / "hasty_supervisor.py"), *patience]
-            process = subprocess.Popen(
-                argv, env=self.env, stdin=subprocess.DEVNULL, stdout=file, stderr=file
+        return self._start(*patience, program=FAKES / "hasty_supervisor.py")
+
+    def _start(self, *words, program=None):
+        with (self.home.path / "screen").open("ab") as file, Path(os.devnull).open("rb") as empty:
+            out = file if self._screen is None else self._screen
+            process = warm.start(
+                words, env=self.env, cwd=Path.cwd(), streams=(empty, out, file), program=program
             )
         self.supervisors.append(process)
         return process

@@ -66,13 +66,21 @@ class Command:
         self.send_signal(signal.SIGTERM)
 
 
-def start(words: Words, *, env: Mapping[str, str], cwd: Path, streams: Sequence[Any]) -> Any:
-    """Begin a command with these three files as its standard streams."""
+def start(
+    words: Words,
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    streams: Sequence[Any],
+    program: Path | None = None,
+) -> Any:
+    """Begin a command, or a program that imports fleet, with these files as standard streams."""
     argv = [os.fsdecode(word) for word in words]
-    request = json.dumps({"argv": argv, "env": dict(env), "cwd": str(cwd)}).encode()
+    asked = {"argv": argv, "env": dict(env), "cwd": str(cwd), "program": str(program or "")}
+    request = json.dumps(asked).encode()
     if len(request) > _LONGEST or not hasattr(os, "pidfd_open"):
         given, out, err = streams
-        argv = [sys.executable, "-m", "fleet", *argv]
+        argv = [sys.executable, *([str(program)] if program else ["-m", "fleet"]), *argv]
         return subprocess.Popen(argv, cwd=cwd, env=env, stdin=given, stdout=out, stderr=err)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:

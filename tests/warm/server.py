@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pkgutil
+import runpy
 import selectors
 import socket
 import sys
@@ -74,13 +75,17 @@ def _command(request: dict, streams: list[int]) -> int:
     os.environ.update(request["env"])
     time.tzset()
     os.chdir(request["cwd"])
-    sys.argv = ["fleet", *request["argv"]]
-    sys.orig_argv = [sys.executable, "-m", *sys.argv]
+    program = request["program"]
+    sys.argv = [program or "fleet", *request["argv"]]
+    sys.orig_argv = [sys.executable, *([] if program else ["-m"]), *sys.argv]
     sys.stdin = io.TextIOWrapper(io.FileIO(0, "r", closefd=False), encoding="utf-8")
     sys.stdout = _writer(1, "strict")
     sys.stderr = _writer(2, "backslashreplace")
     try:
-        main()
+        if program:
+            runpy.run_path(program, run_name="__main__")
+        else:
+            main()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:  # noqa: BLE001  # as Python itself ends a program
