@@ -1,13 +1,12 @@
 """Runs `fleet` commands as processes of their own that need not import anything first.
 
-Tests run hundreds of commands, and nine tenths of a command is Python's start. So each test process
-keeps one server that has imported fleet, and forks it for every command: with an environment, a
-directory and standard streams of its own. How a start from nothing goes is a fact of its own:
-`cold` tests it, and takes over where the system cannot tell when a process ends.
+Tests run hundreds of commands, and nine tenths of a command is Python's start. So the test
+processes of one run share a server that has imported fleet, and fork it for every command: with an
+environment, a directory and standard streams of its own. How a start from nothing goes is a fact of
+its own: `cold` tests it, and takes over where the system cannot tell when a process ends.
 """
 
 import array
-import atexit
 import functools
 import json
 import os
@@ -24,6 +23,7 @@ from typing import Any
 Words = Sequence[str | bytes]
 Done = subprocess.CompletedProcess[bytes]
 
+_ROOT = Path(__file__).parents[2]
 #: More than this does not fit into one message to the server.
 _LONGEST = 60_000
 
@@ -125,17 +125,32 @@ def _fd(stream: Any) -> int:
 
 @functools.cache
 def _server() -> socket.socket:
-    """Where to send commands to. The server ends when we close, as nobody else holds this end."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with theirs:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "tests.warm.server", str(theirs.fileno())],
-            cwd=Path(__file__).parents[2], pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-
-    def end() -> None:
+    """Where to send commands to. The server ends once no test process holds such a socket."""
+    name = "\0fleet-warm-" + os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    while True:
+        _start_server(name)
+        ours = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            ours.connect(name)
+            if ours.recv(1):
+                return ours
+        except OSError:  # the server was just ending, as no other test process was there
+            pass
         ours.close()
-        server.wait(10)
 
-    atexit.register(end)
-    return ours
+
+def _start_server(name: str) -> None:
+    """Start the server of this test run, unless it is there."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+        try:
+            listening.bind(name)
+        except OSError:
+            return
+        listening.listen()
+        listening.set_inheritable(True)
+        argv = [sys.executable, "-m", "tests.warm.server", str(listening.fileno())]
+        path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH", ""))))
+        empty = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
+        os.posix_spawn(
+            sys.executable, argv, {**os.environ, "PYTHONPATH": path}, file_actions=[empty]
+        )

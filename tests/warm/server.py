@@ -25,16 +25,26 @@ _LEFT_OUT = ("fleet.__main__", "fleet.mcp", "fleet.tui", "fleet.web")
 _MODELS = ("sonnet", "claude-sonnet-4-5")
 
 
-def serve(commands: socket.socket) -> None:
-    """Until the test process closes its end."""
+def serve(listening: socket.socket) -> None:
+    """Until the last test process has closed its end."""
+    clients = 0
     with selectors.DefaultSelector() as watched:
-        watched.register(commands, selectors.EVENT_READ)
+        watched.register(listening, selectors.EVENT_READ)
         while True:
             for key, _ in watched.select():
                 if key.data is not None:
                     _over(watched, key)
-                elif not _begun(watched, commands):
-                    return
+                elif key.fileobj is listening:
+                    client, _ = listening.accept()
+                    client.send(b"!")
+                    watched.register(client, selectors.EVENT_READ)
+                    clients += 1
+                elif not _begun(watched, key.fileobj):
+                    watched.unregister(key.fileobj)
+                    key.fileobj.close()
+                    clients -= 1
+                    if not clients:
+                        return
 
 
 def _begun(watched: selectors.BaseSelector, commands: socket.socket) -> bool:
