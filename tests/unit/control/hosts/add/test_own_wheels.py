@@ -5,12 +5,18 @@ from base64 import urlsafe_b64encode
 from hashlib import sha256
 from importlib.metadata import version
 
+import pytest
+
 from fleet.control.hosts.add import own_wheels
 
 
-def test_the_wheel_holds_every_file_and_lists_it_with_its_hash(tmp_path):
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory):
+    return own_wheels.pack(tmp_path_factory.mktemp("wheels"), complete=False)
+
+
+def test_the_wheel_holds_every_file_and_lists_it_with_its_hash(packed):
     """An installer refuses a wheel whose list is wrong, and half a fleet fails much later."""
-    packed = own_wheels.pack(tmp_path, complete=False)
     (path,) = packed.files
     assert path.name == f"fleet-{version('fleet')}-py3-none-any.whl"
     with zipfile.ZipFile(path) as wheel:
@@ -27,19 +33,13 @@ def test_the_wheel_holds_every_file_and_lists_it_with_its_hash(tmp_path):
     assert not any(name.endswith(".pyc") for name in names)
 
 
-def test_what_fleet_depends_on_is_followed_with_its_optional_parts(tmp_path):
+def test_what_fleet_depends_on_is_followed_with_its_optional_parts(packed):
     """Psycopg alone does not connect: its binary part is asked for by an extra of an extra."""
-    pins = {
-        pin.partition("==")[0].lower() for pin in own_wheels.pack(tmp_path, complete=False).pins
-    }
+    pins = {pin.partition("==")[0].lower() for pin in packed.pins}
     assert {"click", "msgspec", "apsw", "psycopg", "psycopg-binary"} <= pins
     assert "pytest" not in pins
 
 
-def test_the_same_code_gives_the_same_wheel(tmp_path):
+def test_the_same_code_gives_the_same_wheel(packed, tmp_path):
     """Its digest names the place there: a second `host add` finds it installed."""
-    found = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        found.append(own_wheels.pack(tmp_path / name, complete=False).digest)
-    assert found[0] == found[1]
+    assert own_wheels.pack(tmp_path, complete=False).digest == packed.digest
