@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 
 from fleet.errors import BadInput
 from fleet.schemas import units
@@ -17,6 +17,7 @@ from fleet.schemas.policy import (
 )
 
 Setting = int | str
+T = TypeVar("T", bound=Struct)
 
 KeyKind = Literal[
     "text", "number", "span", "size", "dollars", "expectation", "budget", "chain", "names",
@@ -79,6 +80,22 @@ def check_secret_places(places: Mapping[str, str]) -> None:
             read_secret_place(place)
         except BadInput as error:
             raise BadInput(f"{name}: {error.message}: {error.hint}") from None
+
+
+def read_table(
+    name: str, table: object, kind: type[T], check: Callable[[T], None]
+) -> tuple[T, str]:
+    """A table of the file as a value, and what is wrong with the table; empty if nothing is.
+    `check` raises BadInput for what a type cannot say.
+    """
+    if not isinstance(table, dict):
+        return kind(), f"must be a table: [{name}]"
+    try:
+        found = convert(table, kind)
+        check(found)
+    except (ValidationError, BadInput) as error:
+        return kind(), f"cannot be used: {error}".replace(" - at `$", f" at `{name}")
+    return found, ""
 
 
 #: How the text of a kind is read; the reader raises what is wrong with the text.

@@ -4,10 +4,9 @@ import re
 from datetime import time
 from typing import Any, Literal, cast, get_args
 
-import msgspec
 from msgspec import Struct
 
-from fleet.config.key_kinds import check_secret_places
+from fleet.config.key_kinds import check_secret_places, read_table
 from fleet.errors import BadInput
 from fleet.schemas import units
 
@@ -79,22 +78,13 @@ class NotifySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 def read(table: object) -> tuple[NotifySettings, str]:
     """The settings of a file, and what is wrong with the table; empty if nothing is."""
-    nothing = NotifySettings()
-    if not isinstance(table, dict):
-        return nothing, "must be a table: [notify]"
-    given = cast("dict[str, Any]", table)
-    topics = given.get("on")
-    if isinstance(topics, list):
-        for topic in cast("list[Any]", topics):
-            if topic not in get_args(Topic):
-                known = ", ".join(get_args(Topic))
-                return nothing, f"cannot be used: on: there is no {topic!r}; known: {known}"
-    try:
-        found = msgspec.convert(given, NotifySettings)
-        _check(found)
-    except (msgspec.ValidationError, BadInput) as error:
-        return nothing, f"cannot be used: {error}".replace(" - at `$", " at `notify")
-    return found, ""
+    is_table = isinstance(table, dict)
+    topics = cast("dict[str, Any]", table).get("on") if is_table else None
+    for topic in cast("list[Any]", topics) if isinstance(topics, list) else ():
+        if topic not in get_args(Topic):
+            known = ", ".join(get_args(Topic))
+            return NotifySettings(), f"cannot be used: on: there is no {topic!r}; known: {known}"
+    return read_table(TABLE, table, NotifySettings, _check)
 
 
 def _check(found: NotifySettings) -> None:

@@ -1,12 +1,11 @@
 """`[otel]` in runtime.toml: where traces of tasks and runs go."""
 
 import re
-from typing import Any, cast
+from functools import partial
 
-import msgspec
 from msgspec import Struct, field
 
-from fleet.config.key_kinds import check_secret_places
+from fleet.config.key_kinds import check_secret_places, read_table
 from fleet.errors import BadInput
 
 TABLE = "otel"
@@ -46,16 +45,7 @@ class OtelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 def read(table: object) -> tuple[OtelSettings, str]:
     """The settings of a file, and what is wrong with the table; empty if nothing is."""
-    nothing = OtelSettings()
-    if not isinstance(table, dict):
-        return nothing, "must be a table: [otel]"
-    given = cast("dict[str, Any]", table)
-    try:
-        found = msgspec.convert(given, OtelSettings)
-        _check(found, given=bool(given))
-    except (msgspec.ValidationError, BadInput) as error:
-        return nothing, f"cannot be used: {error}".replace(" - at `$", " at `otel")
-    return found, ""
+    return read_table(TABLE, table, OtelSettings, partial(_check, given=bool(table)))
 
 
 def _check(found: OtelSettings, *, given: bool) -> None:

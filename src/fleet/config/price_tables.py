@@ -14,22 +14,22 @@ _MOST = 100_000.0
 _SHAPE = 'must be tables like [prices."my-model*"]'
 
 
-def read(table: object) -> tuple[dict[str, Price], str, str]:
-    """The prices of a file, what is wrong with the table, and the pattern that is wrong.
+def read(table: object) -> tuple[dict[str, Price], str]:
+    """The prices of a file, and what is wrong with the table; empty if nothing is.
 
     Cached tokens cost as much as others, unless the table says otherwise.
     """
     if not isinstance(table, dict):
-        return {}, _SHAPE, ""
+        return {}, _SHAPE
     found: dict[str, Price] = {}
     for pattern, body in cast("dict[str, Any]", table).items():
         wrong = _problem(pattern, body)
         if wrong:
-            return {}, wrong, pattern
+            return {}, wrong
         given: dict[str, float] = {name: float(value) for name, value in body.items()}
         cached = dict.fromkeys(("cache_read", "cache_write"), given["input"])
         found[pattern] = Price(**(cached | given))
-    return found, "", ""
+    return found, ""
 
 
 def _problem(pattern: str, body: object) -> str:

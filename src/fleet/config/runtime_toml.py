@@ -21,7 +21,7 @@ from fleet.config.key_kinds import Setting
 from fleet.config.keys import KEYS, KeyValues
 from fleet.config.notify import NotifySettings
 from fleet.config.otel import OtelSettings
-from fleet.config.projects import LISTS, TABLE, Project
+from fleet.config.projects import LISTS, Project
 from fleet.errors import BadInput, ConfigError
 from fleet.schemas import Account, Price
 from fleet.schemas.hosts.lease_terms import lease_problem
@@ -64,26 +64,20 @@ def load(path: Path) -> Config:
 def checked(text: str, path: Path) -> Config:
     """The settings in the text of a runtime.toml, written or about to be."""
     found = parse(text, path)
-    projects, wrong = project_tables.read(found.pop(TABLE, {}))
-    _refuse(text, path, TABLE, wrong)
-    prices, wrong, pattern = price_tables.read(found.pop(price_tables.TABLE, {}))
-    hint = "See what is known: fleet usage --prices"
-    _refuse(text, path, price_tables.TABLE, wrong, hint=hint, name=pattern)
-    notify, wrong = notify_table.read(found.pop(notify_table.TABLE, {}))
-    _refuse(text, path, notify_table.TABLE, wrong)
-    otel, wrong = otel_table.read(found.pop(otel_table.TABLE, {}))
-    _refuse(text, path, otel_table.TABLE, wrong)
-    accounts_table = found.pop(account_tables.TABLE, {})
+    tables: dict[str, Any] = {}
+    for table in (project_tables, price_tables, notify_table, otel_table):
+        tables[table.TABLE], wrong = table.read(found.pop(table.TABLE, {}))
+        hint = "See what is known: fleet usage --prices" if table is price_tables else ""
+        _refuse(text, path, table.TABLE, wrong, hint=hint)
+    accounts = found.pop(account_tables.TABLE, {})
     for name, value in found.items():
         key = KEYS.get(name)
         problem = key.problem(value) if key else unknown(name)
         hint = f"Edit the file, or: fleet config set {name}=…" if key else ""
         _refuse(text, path, name, problem, hint=hint)
-    accounts, wrong = account_tables.read(accounts_table, found.get("stop_at", 100))
+    tables[account_tables.TABLE], wrong = account_tables.read(accounts, found.get("stop_at", 100))
     _refuse(text, path, account_tables.TABLE, wrong)
-    settings = Config(
-        **found, projects=projects, prices=prices, accounts=accounts, notify=notify, otel=otel
-    )
+    settings = Config(**found, **tables)
     if settings.shares_queue:
         _refuse(text, path, "lease_s", lease_problem(settings.lease_s, settings.grace_s))
     return settings
@@ -216,13 +210,16 @@ def default_text(**chosen: Setting) -> str:
     return tomlkit.dumps(document)
 
 
-def _refuse(text: str, path: Path, key: str, wrong: str, *, hint: str = "", name: str = "") -> None:
-    """Raise ConfigError with the line of a key, or of `[key."name"]`, if something is wrong."""
+def _refuse(text: str, path: Path, key: str, wrong: str, *, hint: str = "") -> None:
+    """Raise ConfigError if something is wrong, with the line of a key, or of the table
+    `[key."name"]` whose name the complaint begins with.
+    """
     if not wrong:
         return
-    table = rf"^\s*\[\s*{re.escape(key)}\s*\.\s*[\"']?{re.escape(name)}[\"']?\s*\]"
+    named = re.match(r'"(.+?)": |([\w-]+): ', wrong)
+    name = re.escape(named[1] or named[2]) if named else ""
+    table = rf"^\s*\[\s*{re.escape(key)}\s*\.\s*[\"']?{name}[\"']?\s*\]"
     anywhere = rf"^\s*(?:\[+\s*)?[\"']?{re.escape(key)}\b"
-    found = name and re.search(table, text, re.MULTILINE)
-    found = found or re.search(anywhere, text, re.MULTILINE)
+    found = re.search(table, text, re.MULTILINE) or re.search(anywhere, text, re.MULTILINE)
     line = text.count("\n", 0, found.start() + len(found[0])) + 1 if found else 1
     raise ConfigError(f"{path}, line {line}: {key} {wrong}", hint=hint or f"Edit {path}.")

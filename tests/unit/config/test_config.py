@@ -45,6 +45,15 @@ def test_the_fields_of_config_are_the_keys_of_the_file():
         ('model = "  "', "must not be empty"),
         ("max_concurent = 3", "did you mean max_concurrent?"),
         ("[unheard_of]", "unheard_of is not a key"),
+        (
+            '[projects."/a"]\n[projects."/b"]\nverfy = "x"',
+            'line 2: projects "/b": verfy is not a key',
+        ),
+        ('[prices."a*"]\ninput = 1\noutput = 1\n[prices."b*"]', 'line 4: prices "b*": input'),
+        (
+            '[accounts.claude]\ncoder = "claude"\n[accounts.b]\nweight = -1',
+            "line 3: accounts b: weight",
+        ),
     ],
 )
 def test_a_broken_file_is_refused_with_its_place(file, text, place):
