@@ -20,7 +20,7 @@ from fleet.git.git_command import Git, GitFailed
 from fleet.git.mirror.result_refs import fetched_ref
 from fleet.git.own.fresh_git_dir import write_git_dir
 from fleet.git.refs import commit_of
-from fleet.git.remote.remote_git import QUESTION, RemoteGit, RemoteSilent, why_failed
+from fleet.git.remote.remote_git import FETCH, QUESTION, RemoteGit, RemoteSilent, why_failed
 from fleet.git.remote.trusted_remotes import is_trusted
 from fleet.git.remote.upstream import without_password
 from fleet.git.repository import Repository
@@ -101,11 +101,10 @@ def _fetch(repo: Repository, url: str, task_id: str, patience: float, lock: int)
     Git inherits the lock: a fetch that outlives its supervisor is waited for, not begun again.
     """
     remote = RemoteGit(repo, url, patience=patience)
-    ask = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--force")
     specs = (*_REFSPECS, f"+{fetched_ref(task_id, '*', there=True)}:{fetched_ref(task_id, '*')}")
-    done = remote.ask(*ask, url, *specs, at_most=patience, stdin=lock)
+    done = remote.judge(*FETCH, url, *specs, at_most=patience, stdin=lock)
     if isinstance(done, Exited) and _IN_THE_WAY in done.err and _clear_way(repo, remote, url):
-        done = remote.ask(*ask, url, *specs, at_most=patience, stdin=lock)
+        done = remote.judge(*FETCH, url, *specs, at_most=patience, stdin=lock)
     if isinstance(done, Exited) and not done.code:
         return ""
     _clear(repo)
@@ -123,7 +122,7 @@ def _clear_way(repo: Repository, remote: RemoteGit, url: str) -> bool:
     is there, git cannot make `a/b`. False: there is none.
     """
     done = remote.ask("ls-remote", "--quiet", "--heads", url, at_most=QUESTION)
-    if isinstance(done, RemoteSilent) or done.code:
+    if isinstance(done, RemoteSilent):
         return False
     there = {line.partition("\t")[2] for line in done.text.splitlines()}
     above = {parent for ref in there for parent in _above(ref)}

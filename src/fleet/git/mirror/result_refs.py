@@ -14,7 +14,7 @@ from fleet.git.own.own_repository import own_repository
 from fleet.git.own.project_refs import refs_of, write_refs
 from fleet.git.refs import OURS, commit_of
 from fleet.git.remote.push import Pushed, RemoteMoved, RemoteRefused, push_task_branch
-from fleet.git.remote.remote_git import RemoteGit, RemoteSilent, why_failed
+from fleet.git.remote.remote_git import FETCH, RemoteGit, RemoteSilent
 from fleet.git.remote.trusted_remotes import is_trusted
 from fleet.git.repository import Repository
 from fleet.home import Home
@@ -82,14 +82,10 @@ def bring_result(
     if not is_trusted(home.path, os.path.realpath(repo.common_dir), url):
         return RemoteSilent(why=f"it is not confirmed here: fleet trust --remote {repo.root}")
     own = own_repository(home.path, repo)
-    ask = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--force")
     there = fetched_ref(task_id, run, there=True)
-    done = RemoteGit(own, url).ask(*ask, url, f"{there}:{kept}")
+    done = RemoteGit(own, url).ask(*FETCH, url, f"{there}:{kept}")
     if isinstance(done, RemoteSilent):
-        return done
-    if done.code:
-        why = why_failed(done)
-        return "" if _NO_SUCH_REF in why else RemoteSilent(why=why)
+        return "" if _NO_SUCH_REF in done.why else done
     git = Git(own, until)
     commit = commit_of(git, kept)
     refs = refs_of(own, repo, until)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from fleet.git.git_command import Git
 from fleet.git.refs import commit_of, is_ancestor
-from fleet.git.remote.remote_git import QUESTION, RemoteGit, RemoteSilent, why_failed
+from fleet.git.remote.remote_git import FETCH, QUESTION, RemoteGit, RemoteSilent, why_failed
 from fleet.git.remote.upstream import without_password
 from fleet.processes.bounded_call import Exited
 
@@ -53,12 +53,9 @@ def fetch_tip(remote: RemoteGit, git: Git, ref: str) -> str | RemoteSilent:
     if commit_of(git, f"{found}^{{commit}}"):
         git.ask("update-ref", "--no-deref", kept, found)
         return found
-    ask = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--force")
-    done = remote.ask(*ask, remote.url, f"{ref}:{kept}")
+    done = remote.ask(*FETCH, remote.url, f"{ref}:{kept}")
     if isinstance(done, RemoteSilent):
         return done
-    if done.code:
-        return RemoteSilent(why=why_failed(done))
     # The branch may have moved between the two questions: what was fetched counts.
     return git.line("rev-parse", "--verify", f"{kept}^{{commit}}")
 
@@ -80,7 +77,7 @@ def push_task_branch(remote: RemoteGit, git: Git, *, ref: str, old: str, new: st
     What the push came to is what the remote says afterwards.
     """
     lease = f"--force-with-lease={ref}:{old}"
-    done = remote.ask("push", "--porcelain", "--atomic", lease, remote.url, f"{new}:{ref}")
+    done = remote.judge("push", "--porcelain", "--atomic", lease, remote.url, f"{new}:{ref}")
     if isinstance(done, RemoteSilent):
         return done
     tip = fetch_tip(remote, git, ref)
@@ -102,9 +99,7 @@ def delete_branch(remote: RemoteGit, *, ref: str, commit: str) -> Pushed | Remot
         return found if isinstance(found, RemoteSilent) else Pushed(now=found)
     lease = f"--force-with-lease={ref}:{commit}"
     done = remote.ask("push", "--porcelain", lease, remote.url, f":{ref}")
-    if isinstance(done, RemoteSilent):
-        return done
-    return RemoteSilent(why=why_failed(done)) if done.code else Pushed(now="")
+    return done if isinstance(done, RemoteSilent) else Pushed(now="")
 
 
 def why_refused(done: Exited) -> str:
@@ -131,8 +126,6 @@ def _read(remote: RemoteGit, ref: str) -> str | RemoteSilent:
     done = remote.ask("ls-remote", "--quiet", remote.url, ref, at_most=QUESTION)
     if isinstance(done, RemoteSilent):
         return done
-    if done.code:
-        return RemoteSilent(why=why_failed(done))
     for line in done.text.splitlines():
         commit, _, name = line.partition("\t")
         if name == ref and _NAME.fullmatch(commit):

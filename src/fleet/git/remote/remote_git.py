@@ -21,6 +21,8 @@ from fleet.processes.bounded_call import DEVNULL, CallFailed, Exited, call
 PATIENCE = 300.0
 QUESTION = 60.0
 _LIMIT = 16 << 20
+#: What has git bring commits and nothing else; an address and refs come after it.
+FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--force")
 
 _OWN_SETTINGS = (
     *SETTINGS,
@@ -76,7 +78,14 @@ class RemoteGit:
         self._patience = patience
         self._env = operator_env(env, own)
 
-    def ask(
+    def ask(self, *args: str, at_most: float = PATIENCE) -> Exited | RemoteSilent:
+        """Run git to a good end; an ending with an error is silence."""
+        done = self.judge(*args, at_most=at_most)
+        if isinstance(done, Exited) and done.code:
+            return RemoteSilent(why=why_failed(done))
+        return done
+
+    def judge(
         self, *args: str, at_most: float = PATIENCE, stdin: int = DEVNULL
     ) -> Exited | RemoteSilent:
         """Run git to the end; an ending with an error is an answer too."""
