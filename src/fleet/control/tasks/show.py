@@ -25,7 +25,7 @@ from fleet.runs.outcome_history import (
 )
 from fleet.runs.run_directory import all_runs, newest_first
 from fleet.schemas import Spend, Task
-from fleet.schemas.budget import NONE, BudgetStatus
+from fleet.schemas.budget import NONE, BudgetStatus, Payer
 from fleet.schemas.policy import LandRules
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
             task=task, invalid=error.message, hint=error.hint,
             last_run=last_run, messages=said, blockers=blockers, past=past,
         )  # fmt: skip
-    budget, day_budget = _budgets(fleet, task, place, now)
+    budget, day_budget = _budgets(fleet, task, place, past.spent, now)
     clone = fleet.home.clone(task.id)
     return TaskDetails(
         task=task, place=place, clone=str(clone) if record else "",
@@ -224,18 +224,19 @@ def _lands(rules: LandRules) -> str:
 
 
 def _budgets(
-    fleet: Control, task: Task, place: Place, now: datetime
+    fleet: Control, task: Task, place: Place, spent: Spend, now: datetime
 ) -> tuple[BudgetStatus | None, BudgetStatus | None]:
+    """The task's own budget, and the budget of today that is spent and keeps it from running."""
     configured = fleet.config.day_budget != NONE or fleet.config.projects
     if not configured and not place.ruled.policy.budget:
         return None, None
-    from fleet.control import budget_status
+    from fleet.control.budget_status import day_budgets
+    from fleet.spending import budgets
 
-    waits = task.status == "open"
-    return (
-        budget_status.of_task(fleet, task, place),
-        budget_status.spent_for(fleet, place, now) if waits else None,
-    )
+    payer = Payer(fleet.config.project(place.cwd).path)
+    of_day = day_budgets(fleet, now) if task.status == "open" else ()
+    reached = (each for each in of_day if each.reached and each.concerns(payer))
+    return budgets.of_task(task.id, place.ruled.policy.budget, spent), next(reached, None)
 
 
 def _last_runs(fleet: Control, task: Task) -> list[tuple[int, Ending]]:
