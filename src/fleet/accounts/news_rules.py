@@ -6,6 +6,7 @@ the fault of one.
 """
 
 from datetime import datetime, timedelta
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 
@@ -22,20 +23,14 @@ from fleet.accounts.circuit_breaker import CircuitReset, CoderFault, HeldElsewhe
 #: What an account's news and a circuit's news may be.
 KeyNews = LimitSeen | LimitRefused | LoginRefused | AccountReset
 CircuitNews = HeldElsewhere | CircuitReset
+NewsT = TypeVar("NewsT")
 
 
-class KeyReport(Struct, frozen=True, kw_only=True):
-    """What the host of this name met on a key."""
-
-    by: str
-    event: KeyNews
-
-
-class CircuitReport(Struct, frozen=True, kw_only=True):
-    """What the host of this name did with a circuit."""
+class HostReport(Struct, Generic[NewsT], frozen=True, kw_only=True):
+    """What the host of this name met on a key, or did with a circuit."""
 
     by: str
-    event: CircuitNews
+    event: NewsT
 
 
 #: Faults that are not of one machine; `account`: where the account is a key.

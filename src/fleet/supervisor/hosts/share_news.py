@@ -15,9 +15,8 @@ from fleet.accounts.circuit_breaker import Blamed, CircuitReset, HeldCoder, Held
 from fleet.accounts.news_rules import (
     SHARED_FAULTS,
     CircuitNews,
-    CircuitReport,
+    HostReport,
     KeyNews,
-    KeyReport,
     circuit_news_now,
     circuit_of_key,
     circuit_of_name,
@@ -81,7 +80,7 @@ def hear_limits(state: SupervisorState, heartbeat: Heartbeat) -> None:
 
 def _hear_key(state: SupervisorState, news: HostNews, accounts: list[str]) -> None:
     now = state.now()
-    report = msgspec.json.decode(news.value, type=KeyReport)
+    report = msgspec.json.decode(news.value, type=HostReport[KeyNews])
     event = report.event
     if not key_news_holds(event, news.age, now):
         return
@@ -98,7 +97,7 @@ def _hear_key(state: SupervisorState, news: HostNews, accounts: list[str]) -> No
 
 def _hear_circuit(state: SupervisorState, news: HostNews, marks: dict[str, str]) -> None:
     now = state.now()
-    report = msgspec.json.decode(news.value, type=CircuitReport)
+    report = msgspec.json.decode(news.value, type=HostReport[CircuitNews])
     event = circuit_news_now(report.event, news.age)
     if event is None:
         return
