@@ -16,7 +16,7 @@ from fleet.control import Control
 from fleet.control.view.now import Now, TaskRow
 from fleet.home.looked_at import note_look
 from fleet.tui.home_threads import HomeThread, NowThread, ScreenPost, Unread
-from fleet.tui.key_table import KEYS, TopKey, keys_here
+from fleet.tui.key_table import KEYS, keys_here
 from fleet.tui.line_view import LineView
 from fleet.tui.look_keys import LookKeys
 from fleet.tui.panes.other_views import OtherViews
@@ -59,20 +59,10 @@ _LOOKS = 20.0
 _LINGER = 0.12
 
 
-def _named() -> dict[str, list[TopKey]]:
-    """What each key may do, by the name that Textual has for it."""
-    named: dict[str, list[TopKey]] = {}
-    for key in KEYS:
-        for name in key.names.split(","):
-            named.setdefault(name, []).append(key)
-    return named
-
-
 def _bindings() -> list[BindingType]:
-    return [
-        Binding(name, f"press('{name}')", keys[0].words, show=False, priority=name == "tab")
-        for name, keys in _named().items()
-    ]
+    """Every key by its name in Textual; what the key does depends on where the person is."""
+    names = dict.fromkeys(name for key in KEYS for name in key.names.split(","))
+    return [Binding(name, f"press('{name}')", show=False, priority=name == "tab") for name in names]
 
 
 class TopApp(App[None]):
@@ -119,21 +109,20 @@ class TopApp(App[None]):
     def on_mount(self) -> None:
         post = ScreenPost(asyncio.get_running_loop())
         self._reads = HomeThread(self._opened, post)
-        self._acts = HomeThread(self._opened, post)
         self.detail = TaskDetail(self.ask, self.drawing.draw_detail)
         self.others = OtherViews(self.ask, self.drawing.draw)
-        self.acts = PersonActs(self, self._acts)
+        self.acts = PersonActs(self, HomeThread(self._opened, post))
         for name in ("top", "place", "tabs", "said", "keys"):
             self.lines(name).can_focus = False
         self.lines("list").focus()
-        self._looks = NowThread(self._opened, post, self.take_now)
+        self._now_thread = NowThread(self._opened, post, self.take_now)
         self.set_interval(1.0, self.drawing.tick)
         self.set_interval(_LOOKS, self._note_look)
         self.drawing.lay_out()
 
     def action_press(self, name: str) -> None:
         """Do what a key does; of several actions, the one whose conditions are met now."""
-        keys = _named()[name]
+        keys = [key for key in KEYS if name in key.names.split(",")]
         if len(keys) > 1:
             here = keys_here(self.drawing.here(), read_only=self.read_only)
             keys = [key for key in here if name in key.names.split(",")]
@@ -152,12 +141,12 @@ class TopApp(App[None]):
 
     def look(self) -> None:
         """Read *now* anew at once."""
-        self._looks.look()
+        self._now_thread.look()
 
     @property
     def busy_since(self) -> float | None:
         """Since when a read of *now* is under way, on the machine's monotonic clock."""
-        return self._looks.busy_since
+        return self._now_thread.busy_since
 
     def _note_look(self) -> None:
         """What is on a screen that a person looks at is not told on a phone."""

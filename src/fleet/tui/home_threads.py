@@ -77,8 +77,6 @@ class HomeThread:
         self._post = post
         self._waiting: dict[str, HomeJob] = {}
         self._woken = Condition()
-        #: Since when the question in hand is at work; None: the thread is idle.
-        self.busy_since: float | None = None
         Thread(target=self._work, name="fleet-top", daemon=True).start()
 
     def submit(
@@ -95,12 +93,10 @@ class HomeThread:
                 while not self._waiting:
                     self._woken.wait()
                 ask, tell = self._waiting.pop(next(iter(self._waiting)))
-            self.busy_since = time.monotonic()
             try:
                 answer = ask(self._kept.fleet())
             except Exception as error:  # noqa: BLE001 - told on the screen; the thread lives on
                 answer = unread(error)
-            self.busy_since = None
             if not self._post.tell(tell, answer):
                 return
 

@@ -67,7 +67,7 @@ async def test_a_queue_that_does_not_answer_hangs_nothing():
     """Keys work, the screen says what is missing, and q ends it at once."""
     async with top(opened=silent) as (app, pilot):
         assert "reading the queue" in screen_of(app)
-        app._looks.busy_since -= 60
+        app._now_thread.busy_since -= 60
         app.drawing.tick()
         await pilot.pause()
         assert "the queue has not answered for 1m" in screen_of(app)
@@ -165,7 +165,7 @@ async def test_text_of_agents_is_shown_and_never_obeyed():
 async def test_an_act_on_a_hostile_id_is_refused_and_told():
     """An id from elsewhere names no file outside the home."""
     async with top(a_now([a_running(id="../../etc/passwd")])) as (app, pilot):
-        app._acts._kept = control.KeptHome(control.opened)
+        app.acts._acts._kept = control.KeptHome(control.opened)
         await pilot.press("s")
         await until(pilot, lambda: app.acts.done)
         assert app.acts.done[0].refused
