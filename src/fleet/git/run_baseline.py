@@ -19,7 +19,6 @@ from fleet.git.commit_words import FLEET
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.own import left_out
 from fleet.git.own.copied_objects import keep_objects
-from fleet.git.own.hidden_files import hidden_directories, time_line
 from fleet.git.own.own_repository import known_repository, own_repository
 from fleet.git.own.project_refs import refs_of, write_refs
 from fleet.git.refs import (
@@ -86,7 +85,7 @@ def record_base(cwd: str, key: str, *, home: Path, keep: Path | None = None) -> 
         base = _around(refs_of(own, repo, until), repo)
         with tree_snapshot.opened(own, repo, until) as (git, index):
             tree = tree_snapshot.take_snapshot(git, without=_of_fleet(repo, home))
-            message = f"fleet: the working tree as {key} found it\n\n{time_line(began)}"
+            message = f"fleet: the working tree as {key} found it\n\n{left_out.time_line(began)}"
             commit = _store_start(git, repo, until, key, tree, base.head, message)
             if keep is not None:
                 keep_index(index, keep)
@@ -258,7 +257,7 @@ def _tree_now(
             # The index is of another run: git reads every file instead, with the same result.
             index.unlink(missing_ok=True)
             git.ask("read-tree", before)
-        hidden = hidden_directories(git, base.snapshot)
+        hidden = left_out.hidden_directories(git, base.snapshot)
         tree = tree_snapshot.take_snapshot(git, without=home, known=known, committed=committed)
         return tree, hidden
 

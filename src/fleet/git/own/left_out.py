@@ -1,7 +1,9 @@
-"""Files that a snapshot does not store, each with a mark that shows a change of the file.
+"""What a snapshot does not hold: files that are not stored, each with a mark that shows a change of
+the file, and directories that hide themselves from git.
 
 Not stored are new files that are too large, cannot be read, bear the name of a secret, or are too
-many together.
+many together. A directory hides itself by a `.gitignore` that names all that is in it. Many tools
+make such a directory for their cache; whatever else does it, a reader of the receipt is to know.
 """
 
 import hashlib
@@ -12,11 +14,16 @@ import stat
 from collections.abc import Mapping
 
 from fleet.files import lenient_read
+from fleet.git.git_command import Git
 
 #: Larger files are marked by their size and times.
 _LARGEST = 1 << 20
 _CONTENT = "content:"
 _STAT = "stat:"
+_RULES = ".gitignore"
+#: How many directories that hide themselves are told, and how a snapshot's message tells its time.
+_MOST = 100
+_TIME = "at: "
 #: Names that files with secrets have.
 _SECRET = re.compile(
     r"\.env|\.env[._-].+|.+\.env"
@@ -66,3 +73,38 @@ def decode(data: bytes) -> dict[str, str]:
     """The reverse of `encode`. Pure."""
     entries = (entry.partition(b"\t") for entry in data.split(b"\0") if entry)
     return {os.fsdecode(name): mark.decode(errors="replace") for mark, _, name in entries}
+
+
+def hidden_directories(git: Git, snapshot: str) -> tuple[str, ...]:
+    """The directories that hide themselves and did not when the snapshot was taken.
+
+    `git` is in fleet's own repository, on the index and with the ignore rules of the snapshot.
+    """
+    began = _time_of(git, snapshot)
+    ask = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+    found: list[str] = []
+    for entry in git.ask(*ask).split(b"\0"):
+        folder, _, name = os.fsdecode(entry).rpartition("/")
+        if name == _RULES and folder and _changed_since(f"{git.repo.root}/{folder}/{name}", began):
+            found.append(folder)
+    return tuple(sorted(found)[:_MOST])
+
+
+def time_line(nanoseconds: int) -> str:
+    """The line of a snapshot's message that says when the snapshot was begun. Pure."""
+    return f"{_TIME}{nanoseconds}"
+
+
+def _time_of(git: Git, snapshot: str) -> int:
+    """When a snapshot was begun, in nanoseconds; 0: the snapshot tells no time."""
+    message = git.ask("cat-file", "commit", snapshot).decode(errors="replace")
+    times = [line.removeprefix(_TIME) for line in message.splitlines() if line.startswith(_TIME)]
+    return int(times[-1]) if times and times[-1].isdigit() else 0
+
+
+def _changed_since(path: str, began: int) -> bool:
+    try:
+        # The time of the last change of the entry, which cannot be set back.
+        return os.lstat(path).st_ctime_ns >= began > 0
+    except OSError:
+        return False

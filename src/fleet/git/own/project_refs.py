@@ -24,7 +24,6 @@ def write_refs(
     *,
     to: Mapping[str, str] = {},
     delete: Mapping[str, str] = {},
-    message: str = "fleet",
 ) -> None:
     """Point refs of the project to commits, and delete refs that stand at these commits.
 
@@ -36,7 +35,7 @@ def write_refs(
     lines += [f"delete {name}\0{commit}\0" for name, commit in delete.items()]
     if lines:
         git = refs_of(own, repo, until)
-        ask = ("update-ref", "--no-deref", "-m", message, "-z", "--stdin")
+        ask = ("update-ref", "--no-deref", "-m", "fleet", "-z", "--stdin")
         git.ask(*ask, feed=os.fsencode("".join(lines)))
 
 
