@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from fleet import control
 from fleet.bd.command import GLOBAL, Call, Reply
 from fleet.bd.command_line import (
@@ -31,7 +29,7 @@ from fleet.cli.terminal_text import folded, print_line, terminal_width
 from fleet.control import Control
 from fleet.control.acts.task_flags import FlagValues, shown_settings
 from fleet.errors import BadInput, FleetError, InvalidTask
-from fleet.schemas import Settings, Task
+from fleet.schemas import Settings, Task, settings_metadata
 from fleet.schemas.shown_text import counted, harmless, harmless_json, one_line
 
 if TYPE_CHECKING:
@@ -126,7 +124,7 @@ def _record_edits(fleet: Control) -> None:
         if isinstance(settings, InvalidTask):
             print(f"Warning: {settings.message}; exported as it was made", file=sys.stderr)
         else:
-            fleet.queue.add_metadata(task.id, {"fleet": msgspec.to_builtins(settings)})
+            fleet.queue.add_metadata(task.id, settings_metadata(settings))
 
 
 def _create(fleet: Control, name: str, args: Sequence[str]) -> int:

@@ -130,21 +130,22 @@ SELECT {task_columns} FROM tasks WHERE tasks.id IN ($)
 SELECT c.id, c.task_id, c.author, c.text, c.created_at FROM comments c
 WHERE c.task_id IN ($) ORDER BY c.created_at, c.id
 
+-- name: holds_up
+-- The edge holds its task up now. `any-children` is satisfied by the first closed child.
+((d.type IN ('blocks', 'conditional-blocks') AND target.status NOT IN ('closed', 'pinned'))
+ OR (d.type = 'waits-for' AND {children_outstanding}))
+
 -- name: blocking_edges
--- Edges that hold their task up now. `any-children` is satisfied by the first closed child.
 SELECT d.task_id, d.depends_on_id, d.type FROM dependencies d
 JOIN tasks waiting ON waiting.id = d.task_id AND waiting.status NOT IN ('closed', 'pinned')
 JOIN tasks target ON target.id = d.depends_on_id
-WHERE (d.type IN ('blocks', 'conditional-blocks') AND target.status NOT IN ('closed', 'pinned'))
-   OR (d.type = 'waits-for' AND {children_outstanding})
+WHERE {holds_up}
 ORDER BY d.task_id, d.depends_on_id
 
 -- name: blocking_edges_of
 SELECT d.depends_on_id, d.type FROM dependencies d
 JOIN tasks target ON target.id = d.depends_on_id
-WHERE d.task_id = :id AND (
-      (d.type IN ('blocks', 'conditional-blocks') AND target.status NOT IN ('closed', 'pinned'))
-   OR (d.type = 'waits-for' AND {children_outstanding}))
+WHERE d.task_id = :id AND {holds_up}
 ORDER BY d.depends_on_id
 
 -- name: open_children
