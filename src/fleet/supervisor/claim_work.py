@@ -100,7 +100,7 @@ class Claimer:
         if not heartbeat.may_claim:
             self.idle = self._is_quiet() and heartbeat.is_draining
             return
-        if heartbeat.is_shared and self._gives_way(free):
+        if state.config.shares_queue and self._gives_way(free):
             return
         beads = state.config.queue == "beads"
         self._ask_at = time.monotonic() + (_ASK_BEADS_AGAIN if beads else _ASK_AGAIN)

@@ -201,7 +201,7 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
     end = end_of(
         ended, outcome, findings, state.config, now,
         fence=assignment.lease.fence, jitter=jitter, elsewhere=elsewhere,
-        attempts=assignment.lease.task.attempts if state.heartbeat.is_shared else None,
+        attempts=assignment.lease.task.attempts if state.config.shares_queue else None,
     )  # fmt: skip
     tell_spending(state, *state.meter.ledger.record(end.receipt, end.receipt.started_at or now))
     state.meter.announce_near()

@@ -3,7 +3,6 @@
 import errno
 import select
 import threading
-from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
@@ -170,7 +169,7 @@ def test_what_one_host_cannot_prepare_is_left_to_other_hosts(
     slow.answer = Unprepared(answer)
     state.assignments.take(a_lease(cwd=str(repo.root)))
     starter.start_claimed()
-    state.heartbeat = SimpleNamespace(is_shared=True)
+    state.apply(replace(state.config, queue="postgres://somewhere"))
     slow.go_on.set()
     deliver(pool)
     settled = queue.settled["fleet-1"]

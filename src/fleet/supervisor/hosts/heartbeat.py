@@ -87,8 +87,6 @@ class Exchange:
 class Heartbeat:
     """The host's row in the queue. `host` is replaced by the loop as things change."""
 
-    is_shared = True
-
     def __init__(
         self,
         open_queue: Callable[[], Queue],
@@ -275,7 +273,6 @@ class NoHosts:
     and nothing to offer, to tell or to wait for.
     """
 
-    is_shared = False
     name = ""
     may_claim = True
     is_draining = False

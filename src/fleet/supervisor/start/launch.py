@@ -69,7 +69,7 @@ def _check_coder(state: SupervisorState, name: str) -> None:
     try:
         coders.find(name, state.home.path)
     except BadInput as error:
-        if not state.heartbeat.is_shared:
+        if not state.config.shares_queue:
             raise
         raise NotHere(error.message, hint=error.hint) from None
     if state.heartbeat.lacks(name):

@@ -174,7 +174,7 @@ class RunStarter:
             if error.errno in SHORT:
                 self._state.backoff.begin(why)
                 settle(self._state, assignment, released(why))
-            elif self._state.heartbeat.is_shared:  # a fault of this machine's files
+            elif self._state.config.shares_queue:  # a fault of this machine's files
                 settle(self._state, assignment, released(f"not on this host: {why}", declined=why))
             else:
                 way = f"Move it away to go on. Then: fleet retry {assignment.task_id}"
@@ -183,7 +183,7 @@ class RunStarter:
     def _not_here(self, assignment: Assignment, error: NotHere) -> Decision:
         """What this machine lacks another host may have; without other hosts a person looks."""
         why = f"{error.message}. {error.hint}".rstrip(" .")
-        if self._state.heartbeat.is_shared:
+        if self._state.config.shares_queue:
             return released(f"not on this host: {why}", declined=error.message)
         return blocked(f"invalid: {why}. Once that is mended: fleet retry {assignment.task_id}")
 
@@ -215,7 +215,7 @@ class RunStarter:
         """A task whose commands or coder are not trusted here goes back: on a shared queue at once,
         for a host that trusts them. `there` is the reason as other hosts show it.
         """
-        if self._state.heartbeat.is_shared:
+        if self._state.config.shares_queue:
             return released(why, declined=there)
         return released(why, not_before=self._state.now() + _TRUST)
 
@@ -307,7 +307,7 @@ class RunStarter:
 
     def _unprepared(self, error: FleetError | OSError) -> FleetError | OSError:
         """What went wrong; on a shared queue it went wrong on this host, and may not on another."""
-        if not self._state.heartbeat.is_shared or isinstance(error, OSError):
+        if not self._state.config.shares_queue or isinstance(error, OSError):
             return error
         return NotHere(error.message, hint=error.hint)
 
