@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.errors import BadInput, NotFound, Refused
 from fleet.home import owner_file
@@ -46,7 +45,7 @@ def add_schedule(
         raise BadInput(f"its task could not be created: {end.problem}", hint=_HINT)
     schedule = Schedule(
         name=name, cron=cron, zone=zone, cwd=cwd, args=args, due=next_due(cron, zone, now),
-        owner=owner_file.read_or_make(fleet.home), made_by=actor(os.environ), made_at=now,
+        owner=owner_file.read_or_make(fleet.home), made_by=fleet.by, made_at=now,
     )  # fmt: skip
     if not fleet.queue.schedules.add(schedule):
         raise Refused(
