@@ -1,6 +1,6 @@
 """Bd's JSON lines: one task or memory a line, read with care and written whole. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ from fleet.bd.arguments.natural_time import in_utc
 from fleet.bd.output import json_shapes
 from fleet.errors import BadInput, FleetError
 from fleet.queue.sql.sql_queue import TITLE_LIMIT
-from fleet.queue.sql.tracker.import_export import Incoming, Memory, Outgoing
+from fleet.queue.sql.tracker.import_export import Incoming, Memory
 from fleet.schemas import STATUSES, Comment, Dependency, Task, check_id
 from fleet.schemas.task import IN_METADATA
 
@@ -146,13 +146,13 @@ def _comment(row: dict[str, Any], task_id: str, now: datetime) -> Comment:
     return replace(comment, created_at=in_utc(comment.created_at))
 
 
-def issue_line(row: Outgoing) -> bytes:
-    counted = json_shapes.with_counts(row.task, row.edges, row.tally)
-    body: dict[str, Any] = {"_type": "issue", **counted}
+def issue_line(row: json_shapes.Shape, comments: Sequence[Comment]) -> bytes:
+    """A row of `list` as a line, with what was said about the task."""
+    body: dict[str, Any] = {"_type": "issue", **row}
     body.pop("claim_fence", None)  # counts the claims of this queue, and means nothing elsewhere
     body.pop("parent", None)  # is one of the edges
-    if row.comments:
-        body["comments"] = [json_shapes.comment(comment) for comment in row.comments]
+    if comments:
+        body["comments"] = [json_shapes.comment(comment) for comment in comments]
     return msgspec.json.encode(body)
 
 

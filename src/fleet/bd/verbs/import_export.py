@@ -10,9 +10,11 @@ from fleet.bd.arguments import values
 from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output import jsonl
 from fleet.bd.pflag import Flag
+from fleet.bd.verbs.list_ import counted
 from fleet.errors import BadInput
 from fleet.queue.sql.tracker import comments
-from fleet.queue.sql.tracker.import_export import Report, bring_in, everything
+from fleet.queue.sql.tracker.import_export import Report, all_tasks, bring_in
+from fleet.queue.sql.tracker.related import comments_of
 from fleet.schemas.shown_text import harmless_json
 
 _INFRA = ("agent", "role", "rig", "message")
@@ -40,9 +42,11 @@ def _export(call: Call) -> Reply:
 def _lines(call: Call) -> Iterator[bytes]:
     every = call.line.switch("all")
     infra = every or call.line.switch("include-infra")
-    for row in everything(call.queue):
-        if infra or row.task.issue_type not in _INFRA:
-            yield jsonl.issue_line(row)
+    for tasks in all_tasks(call.queue):
+        wanted = [task for task in tasks if infra or task.issue_type not in _INFRA]
+        said = comments_of(call.queue, [task.id for task in wanted])
+        for task, row in zip(wanted, counted(call.queue, wanted), strict=True):
+            yield jsonl.issue_line(row, said.get(task.id, ()))
     if every or call.line.switch("include-memories"):
         for key, value in comments.memories(call.queue).items():
             yield jsonl.memory_line(key, value)

@@ -18,7 +18,7 @@ from fleet.queue.sql.ids import free_id
 from fleet.queue.sql.row_mapping import task_of, to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker import comments as talk
-from fleet.queue.sql.tracker.related import Tally, comments_of, edges_from, tallies, tasks_of
+from fleet.queue.sql.tracker.related import tasks_of
 from fleet.schemas import Comment, Dependency, Task
 
 _CHILD = re.compile(r"(.+)\.(\d{1,9})")
@@ -39,13 +39,6 @@ class Incoming(Struct, frozen=True, kw_only=True):
     task: Task
     edges: Sequence[Dependency] = ()
     comments: Sequence[Comment] = ()
-
-
-class Outgoing(Struct, frozen=True, kw_only=True):
-    task: Task
-    edges: Sequence[Dependency]
-    comments: Sequence[Comment]
-    tally: Tally
 
 
 class Report(Struct, kw_only=True):
@@ -237,18 +230,10 @@ def _plain(value: Any) -> Any:
     return value.replace(microsecond=0) if hasattr(value, "microsecond") else value
 
 
-def everything(queue: SqlQueue) -> Iterator[Outgoing]:
-    """Every task with edges, comments and labels, the most urgent and newest first."""
+def all_tasks(queue: SqlQueue) -> Iterator[list[Task]]:
+    """Every task, the most urgent and newest first, some hundreds at a time."""
     ids = [row[0] for row in queue.rows("tracker.all_ids")]
     for start in range(0, len(ids), _BATCH):
         batch = ids[start : start + _BATCH]
-        tasks, edges = tasks_of(queue, batch), edges_from(queue, batch)
-        comments, counts = comments_of(queue, batch), tallies(queue, batch)
-        for task_id in batch:
-            if task_id in tasks:
-                yield Outgoing(
-                    task=tasks[task_id],
-                    edges=edges.get(task_id, ()),
-                    comments=comments.get(task_id, ()),
-                    tally=counts.get(task_id, Tally()),
-                )
+        tasks = tasks_of(queue, batch)
+        yield [tasks[task_id] for task_id in batch if task_id in tasks]
