@@ -4,10 +4,10 @@ import json
 import os
 import stat
 import subprocess
-import sys
 
 import pytest
 
+from tests import warm
 from tests.conftest import missing, need, only_slow
 from tests.machines.ssh_server import SshServer, sshd_program
 from tests.machines.user_services import missing_services, with_services
@@ -37,12 +37,10 @@ def fleet(tmp_path, dsn):
     env = {**os.environ, "FLEET_HOME": str(tmp_path / "home")}
 
     def run(*words, given="", code=0):
-        done = subprocess.run(
-            [sys.executable, "-m", "fleet", *words], env=env, input=given, capture_output=True,
-            text=True, timeout=300, check=False,
-        )  # fmt: skip
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout + done.stderr
+        done = warm.fleet(words, env=env, cwd=tmp_path, timeout=300, stdin=given.encode())
+        said = (done.stdout + done.stderr).decode()
+        assert done.returncode == code, said
+        return said
 
     run("init", "--queue", "-", "--sandbox", "off", given=f"{dsn}\n")
     return run

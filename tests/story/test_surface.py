@@ -19,6 +19,7 @@ from fleet.processes.supervisor_lock import LOCK, Holder, supervisor_of
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.questions.questions_file import FILE
 from fleet.runs.run_directory import all_runs
+from tests import warm
 from tests.story.stage import PATIENCE, wait_gone
 from tests.story.steered import WORKED, Steered
 
@@ -440,15 +441,9 @@ def completed(home, *words):
         "COMP_WORDS": " ".join(("fleet", *words)),
         "COMP_CWORD": str(len(words)),
     }
-    done = subprocess.run(
-        [sys.executable, "-m", "fleet"],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
+    done = warm.fleet((), env=env, cwd=home.root, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return [line.partition(",")[2] for line in done.stdout.decode().splitlines() if line]
 
 
 def test_a_shell_completes_commands_and_task_ids(home):
