@@ -61,7 +61,7 @@ def test_a_question_is_answered_while_its_agent_waits(house, coder):
         assert "## A:" in (here.folder / "artifacts/Q&A.md").read_text()
 
 
-@both
+@coders("claude")
 def test_a_parked_question_frees_the_slot_and_its_answer_resumes_the_same_session(house, coder):
     """No attempt is counted, and the session knows what it asked and what was answered."""
     with ScriptedModel(ASK, Say(text="I end my turn."), PROPOSE, WORK, CLOSE, Say()) as model:
@@ -85,6 +85,7 @@ def test_a_parked_question_frees_the_slot_and_its_answer_resumes_the_same_sessio
         assert second["session_id"] == first["session_id"]
         assert second["resumed"] is True
         talk = str(model.requests[2])
+        assert QUESTION in talk
         assert "carried on in the same session" in talk
         assert "pears" in talk.split("carried on in the same session")[1]
         (proposal,) = asked(here)

@@ -9,6 +9,7 @@ import pytest
 from fleet.coders import make
 from fleet.coders.base import Options
 from fleet.schemas import ContextFull, Failed, Finished, RateLimit, RateLimited
+from tests.conftest import only_slow
 from tests.real import agents
 from tests.scripted_model import Call, Refuse, Say, ScriptedModel, Shell, Stall, Tokens
 
@@ -69,6 +70,7 @@ def test_a_task_is_worked_on_noted_and_closed_under_edit(desk):
     assert "Add a parser" in str(model.requests[0]["messages"])
 
 
+@only_slow
 def test_a_tool_that_is_not_allowed_is_denied_and_named(desk):
     """The run goes on and ends well: only the denial tells."""
     with ScriptedModel(Shell(command="curl http://localhost:1"), Say(text="Gave up.")) as model:
@@ -77,6 +79,7 @@ def test_a_tool_that_is_not_allowed_is_denied_and_named(desk):
     assert reading.tools.failed == 1
 
 
+@only_slow
 def test_bypass_allows_what_edit_denies(desk):
     """Also as root, where the CLI asks for a word."""
     command = "python3 -c 'print(6 * 7)'"
@@ -158,6 +161,7 @@ def test_an_interrupted_run_is_no_success_although_it_exits_0(desk):
     assert outcome.reason == said[reading.terminal]
 
 
+@only_slow
 def test_a_session_is_carried_on(desk):
     """The same session, its memory, and the note on how the last run ended."""
     with ScriptedModel(Say(text="The word is plum.")) as model:

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from fleet.runs import receipt_json
-from tests.conftest import SLOW, coders, need, only_slow
+from tests.conftest import coders, need, only_slow
 from tests.real.house import CLOSE, TASK
 from tests.scripted_model import Say, ScriptedModel, Shell, Stall
 from tests.story.scene import processes_of
@@ -53,12 +53,9 @@ def test_a_write_that_the_sandbox_refused_is_not_done(house):
         assert "artifact_missing" in ending(here)["broke"]
 
 
-@pytest.mark.parametrize(
-    ("coder", "begun"),
-    [(coder, begun) for coder in ("claude", "codex") for begun in (False, True)]
-    if SLOW
-    else [("codex", True)],
-)
+@only_slow
+@coders("codex")
+@pytest.mark.parametrize("begun", [False, True])
 def test_a_model_that_falls_silent_is_a_stall(house, coder, begun):
     """The CLIs themselves would wait for five minutes, or for ever."""
     with ScriptedModel(Stall(begun=begun)) as model:
