@@ -24,14 +24,13 @@ def browser(stage):
 
 
 @pytest.fixture(scope="module")
-def context(stage, browser):
-    """A browser with a session."""
+def context(stage, browser, all_problems):
+    """A browser with a session, in a tab that the first test goes on with."""
     context = browser.new_context(viewport=WIDE, locale="en-GB")
-    page = context.new_page()
+    page = watched(context.new_page(), all_problems)
     page.goto(stage.serve())
     page.locator(".row").first.wait_for()
     assert "once" not in page.url
-    page.close()
     return context
 
 
