@@ -1,7 +1,8 @@
 """When a person is told of what, and in how many notifications. Pure.
 
 What was told is told again only if it ended and came back, or is a question that stays open. In
-quiet hours only urgent questions pass; what is not told at once comes with the digest.
+quiet hours only urgent questions pass, and the rest is told at their end; topics that the settings
+do not name come with the digest.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

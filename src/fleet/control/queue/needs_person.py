@@ -1,5 +1,8 @@
 """The tasks that only a person can set going: blocked ones, each with a question or a reason, and
 open ones that wait for the operator's trust in a verify command or in a coder's file.
+
+`fleet status` names the first of them; the whole list, as the page and `fleet top` show it, is the
+group `needs_you` of `control/view/read_now.py`.
 """
 
 from collections.abc import Sequence

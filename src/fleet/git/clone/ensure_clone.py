@@ -1,8 +1,9 @@
 """The clone of a task: `worktrees/<id>` in the home, on the branch `fleet/<id>`.
 
-The clone is made once, from the commit that the task's directory stood at, and kept over all runs
-of the task. It is made beside its place and moved there when it is complete, so that a killed
-supervisor leaves either no clone or a whole one.
+The clone is made once, from the commit that the caller names (`supervisor/start/reach_code.py`) or
+that the task's directory stands at, and kept over all runs of the task. It is made beside its place
+and moved there when it is complete, so that a killed supervisor leaves either no clone or a whole
+one.
 """
 
 import os
