@@ -99,9 +99,10 @@ def store_task_file(fleet: Control, task: Task, path: str) -> None:
 
 def write_settings(fleet: Control, task: Task, settings: Settings) -> None:
     """Write a task's settings, for other hosts too."""
-    task_json.write(fleet.home, task.id, settings)
+    # The file comes second: what the queue did not take can simply be asked for again.
     if fleet.is_shared and recorded_settings(task) != settings:
         fleet.queue.add_metadata(task.id, settings_metadata(settings))
+    task_json.write(fleet.home, task.id, settings)
 
 
 def watched(fleet: Control, task: Task, path: str) -> Iterator[bytes]:
