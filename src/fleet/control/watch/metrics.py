@@ -74,8 +74,9 @@ class FleetMetrics(Collector):
         """
         if path.suffix != ".prom":
             raise BadInput(f"node_exporter reads no {path.name}", hint="Name it so: fleet.prom")
+        text = self.text(now)
         try:
-            write_atomically(path.absolute(), self.text(now), 0o644, durable=False)
+            write_atomically(path.absolute(), text, 0o644, durable=False)
         except OSError as error:
             raise BadInput(f"{path} cannot be written: {error.strerror}") from None
 
