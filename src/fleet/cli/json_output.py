@@ -1,6 +1,7 @@
 """The JSON of fleet's own commands."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -43,5 +44,13 @@ def task_shape(fleet: Control, task: Task) -> dict[str, Any]:
 
 def print_json(payload: Any) -> None:
     """JSON for people and programs; a terminal obeys nothing in this text."""
-    text = msgspec.json.format(msgspec.json.encode(payload), indent=2).decode()
+    raw = msgspec.json.encode(payload, enc_hook=_path)
+    text = msgspec.json.format(raw, indent=2).decode()
     print(harmless_json(text) if sys.stdout.isatty() else text)
+
+
+def _path(value: object) -> str:
+    """A path as text; of all that fleet prints, msgspec does not know paths alone."""
+    if isinstance(value, Path):
+        return str(value)
+    raise NotImplementedError

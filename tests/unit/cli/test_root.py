@@ -1,5 +1,6 @@
 """`fleet` itself: what holds for every command."""
 
+import json
 import sys
 from datetime import timedelta
 
@@ -52,6 +53,15 @@ def test_a_task_without_a_second_word_is_shown(fleet_home, capsys):
     shown = capsys.readouterr().out
     assert "title:       Fix the bug\n" in shown
     assert f"More: fleet task {task.id} WORD, which is one of log, plan, knowledge, " in shown
+
+
+def test_the_copies_of_a_queue_are_told_as_json_too(fleet_home, capsys):
+    """A home has one after its first day, and a script that watches back-ups reads them."""
+    fleet_home.queue.add(Draft(title="t"))
+    back_up(fleet_home.home, fleet_home.config, NOW)
+    assert run_fleet(["queue", "status", "--json"]) == 0
+    (copy,) = json.loads(capsys.readouterr().out)["copies"]
+    assert copy["path"].startswith(str(fleet_home.home.path))
 
 
 @pytest.mark.parametrize("words", [["queue", "restore"], ["queue", "accept"]])
