@@ -125,14 +125,19 @@ def commit_in_files(repo: Repository, ref: str) -> str | None:
     """
     loose, packed = f"{repo.common_dir}/{ref}", f"{repo.common_dir}/packed-refs"
     if os.path.lexists(loose):
-        text = (read_bounded(loose) or b"").decode(errors="replace").strip()
-        return text if re.fullmatch(COMMIT, text) else None
-    data = read_bounded(packed) if os.path.lexists(packed) else b""
-    if data is None:
-        return None
-    end = os.fsencode(f" {ref}")
-    found = (line for line in data.splitlines() if line.endswith(end))
-    return next((line.removesuffix(end).decode(errors="replace") for line in found), "")
+        found = read_bounded(loose) or b""
+    else:
+        data = read_bounded(packed) if os.path.lexists(packed) else b""
+        if data is None:
+            return None
+        end = os.fsencode(f" {ref}")
+        lines = (line for line in data.splitlines() if line.endswith(end))
+        found = next((line.removesuffix(end) for line in lines), None)
+        if found is None:
+            return ""
+    text = found.decode(errors="replace").strip()
+    # An agent without a box may have written anything there, an option of git's for one.
+    return text if re.fullmatch(COMMIT, text) else None
 
 
 def is_unborn(repo: Repository, branch: str) -> bool:

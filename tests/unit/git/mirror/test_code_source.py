@@ -41,6 +41,20 @@ def test_the_commit_is_read_from_loose_and_packed_refs(elsewhere, packed):
     assert code_source(str(elsewhere.project.root)).commit == elsewhere.first
 
 
+@pytest.mark.parametrize("commit", ["--exec=evil", "HEAD", "", "0123", f"{'a' * 40} {'b' * 40}"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_stands_in_the_place_of_a_commit_is_no_commit(elsewhere, commit, packed):
+    """An agent without a box can write the files of refs; other hosts give the commit to git."""
+    root = elsewhere.project.root
+    elsewhere.project.git("checkout", "-q", "-B", "odd")
+    (root / ".git/refs/heads/odd").unlink()
+    if packed:
+        (root / ".git/packed-refs").write_text(f"{commit} refs/heads/odd\n")
+    else:
+        (root / ".git/refs/heads/odd").write_text(f"{commit}\n")
+    assert code_source(str(root)).commit == ""
+
+
 def test_a_repository_without_a_commit_or_a_remote_says_so(tmp_path, elsewhere):
     """Its tasks stay on the host that made them."""
     (tmp_path / "plain").mkdir()
