@@ -1,5 +1,6 @@
 """Where fleet may push with the operator's logins."""
 
+import pytest
 from msgspec import structs
 
 from fleet.git.remote.trusted_remotes import is_trusted, trust_remote
@@ -37,3 +38,39 @@ def test_a_password_in_an_address_is_not_kept_and_may_change(tmp_path):
     assert is_trusted(tmp_path, "/srv/app/.git", later.url)
     evil = structs.replace(ORIGIN, url="https://me:hunter2@evil.example.org/app.git")
     assert not is_trusted(tmp_path, "/srv/app/.git", evil.url)
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "found"),
+    [
+        ("ssh://git@example.org/app.git", "ssh://eve@example.org/app.git"),
+        ("ssh://git@example.org/app.git", "ssh://example.org/app.git"),
+        ("ssh://git@example.org/app.git", "ssh://git@example.org:2222/app.git"),
+        ("git@example.org:app.git", "eve@example.org:app.git"),
+        ("git@example.org:app.git", "example.org:app.git"),
+        ("https://example.org/app.git", "http://example.org/app.git"),
+        ("https://example.org/app.git", "https://example.org@evil.example.org/app.git"),
+        ("https://example.org/app.git", "https://evil.example.org#@example.org/app.git"),
+        ("https://example.org/app.git", "https://evil.example.org?@example.org/app.git"),
+        ("/srv/git/app.git", "file:///srv/git/other.git"),
+        ("/srv/git/app.git", "/srv/git/app.git/../other.git"),
+    ],
+)
+def test_another_user_of_ssh_another_host_and_another_way_are_not_trusted(
+    tmp_path, confirmed, found
+):
+    """Over ssh the user is a part of where an address leads: each has a home, and keys, of its own.
+    A login in an https address is none.
+    """
+    trust_remote(tmp_path, "/srv/app/.git", structs.replace(ORIGIN, url=confirmed), NOW)
+    assert is_trusted(tmp_path, "/srv/app/.git", confirmed)
+    assert not is_trusted(tmp_path, "/srv/app/.git", found)
+    assert not is_trusted(tmp_path, "/srv/app/.git", "")
+
+
+def test_of_an_https_address_the_login_does_not_count(tmp_path):
+    """The operator confirmed the place; a task of another host names it without a login."""
+    mine = structs.replace(ORIGIN, url="https://me:hunter2@example.org/app.git")
+    trust_remote(tmp_path, "/srv/app/.git", mine, NOW)
+    for url in ("https://example.org/app.git", "https://you@example.org/app.git/"):
+        assert is_trusted(tmp_path, "/srv/app/.git", url)
