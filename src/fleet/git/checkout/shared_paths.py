@@ -21,9 +21,9 @@ def link_shared(project: str, share: Sequence[str], copy: str) -> tuple[str, ...
         link, target = Path(copy, inside), f"{project}/{inside}"
         if os.path.lexists(link) or not os.path.exists(target):  # noqa: PTH110
             continue
-        link.parent.mkdir(parents=True, exist_ok=True)
-        if not os.path.realpath(f"{link.parent}/").startswith(root):
+        if not f"{os.path.realpath(link.parent)}/".startswith(f"{root}/"):
             continue
+        link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(target)
         made.append(os.path.relpath(link, copy))
     return tuple(made)

@@ -26,6 +26,20 @@ def test_only_what_exists_and_is_not_there_is_linked(tmp_path):
     assert list(other.iterdir()) == []
 
 
+def test_no_directory_is_made_behind_a_link_that_leads_out(tmp_path):
+    """An agent that puts a link in the way has fleet make nothing elsewhere, a neighbour of the
+    copy with a longer name included.
+    """
+    project, copy = tmp_path / "project", tmp_path / "copy"
+    other, neighbour = tmp_path / "other", tmp_path / "copy2"
+    for place in (project / "out/deep/lib", project / "near/lib", copy, other, neighbour):
+        place.mkdir(parents=True)
+    (copy / "out").symlink_to(other)
+    (copy / "near").symlink_to(neighbour)
+    assert link_shared(str(project), ("out/deep/lib", "near/lib"), str(copy)) == ()
+    assert list(other.iterdir()) == list(neighbour.iterdir()) == []
+
+
 def test_a_link_in_a_clone_is_no_new_file(tmp_path):
     """Even where the project's rule is for directories alone."""
     clone = Repo(tmp_path / "clone")
