@@ -42,6 +42,9 @@ def send_work(
         return Unsent(why=f"{url} is not confirmed on this host: fleet trust --remote {url}")
     tree = landing.tree if landing is not None else ""
     commit = brought_commit(home, refs, title=title, tree=tree)
+    if tree and not commit:
+        why = f"its clone is gone, and {refs.branch} does not hold what was verified"
+        return Unsent(why=why)
     if commit in ("", refs.base):
         return None
     answer = push_result(home, repo, url, task_id, str(run), commit)
