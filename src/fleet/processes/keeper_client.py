@@ -353,10 +353,11 @@ def _marked(run: Run) -> list[ProcessId]:
 
 def kill_trees(survivors: list[ProcessId]) -> list[ProcessId]:
     """Kill what a dead keeper left behind, with all descendants; the processes that were killed.
-    This process is none of them.
+    This process is none of them, even where one of those started it.
     """
-    others = [who for who in survivors if who.pid != os.getpid()]
-    doomed = process_identity.tree(*others)
+    me = os.getpid()
+    others = [who for who in survivors if who.pid != me]
+    doomed = [who for who in process_identity.tree(*others) if who.pid != me]
     for who in doomed:
         process_identity.send(who, signal.SIGKILL)
     return doomed
