@@ -95,6 +95,7 @@ def test_an_export_row_has_bds_shape(bd):
     assert [edge["type"] for edge in row["dependencies"]] == ["blocks", "related"]
     assert [one["author"] for one in row["comments"]] == ["ann", "zoe"]
     assert (row["dependency_count"], row["dependent_count"], row["comment_count"]) == (1, 0, 2)
+    assert [*row][-4:] == ["comments", "dependency_count", "dependent_count", "comment_count"]
     assert row["status"] == "deferred"
     assert lines(bd)[-1] == {"_type": "memory", "key": "m", "value": "a memory of it"}
     assert len(lines(bd, "export")) == 6

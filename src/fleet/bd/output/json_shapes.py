@@ -19,6 +19,8 @@ _BEFORE_CLAIM = (
 _BEHIND_CLAIM = ("due_at", "defer_until", "external_ref", "metadata")
 _ALWAYS = ("id", "title", "status", "priority", "issue_type", "created_at", "updated_at")
 _LONG_TEXTS = ("description", "design", "acceptance_criteria", "notes")
+#: The counts of a row, in bd's order.
+COUNTS = ("dependency_count", "dependent_count", "comment_count")
 
 Shape = dict[str, Any]
 
@@ -70,11 +72,8 @@ def with_counts(task: Task, edges: Sequence[Dependency], tally: Tally) -> Shape:
     shape = issue(task)
     if edges:
         shape["dependencies"] = [dependency(edge) for edge in edges]
-    shape |= {
-        "dependency_count": tally.dependencies,
-        "dependent_count": tally.dependents,
-        "comment_count": tally.comments,
-    }
+    counts = (tally.dependencies, tally.dependents, tally.comments)
+    shape |= dict(zip(COUNTS, counts, strict=True))
     parent = parent_of(edges)
     return {**shape, "parent": parent} if parent else shape
 

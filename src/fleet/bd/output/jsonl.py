@@ -151,8 +151,9 @@ def issue_line(row: json_shapes.Shape, comments: Sequence[Comment]) -> bytes:
     body: dict[str, Any] = {"_type": "issue", **row}
     body.pop("claim_fence", None)  # counts the claims of this queue, and means nothing elsewhere
     body.pop("parent", None)  # is one of the edges
-    if comments:
-        body["comments"] = [json_shapes.comment(comment) for comment in comments]
+    if comments:  # in front of the counts, as in bd's own files
+        counts = {name: body.pop(name) for name in json_shapes.COUNTS}
+        body |= {"comments": [json_shapes.comment(each) for each in comments], **counts}
     return msgspec.json.encode(body)
 
 

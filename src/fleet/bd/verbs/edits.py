@@ -3,6 +3,7 @@ undefer, reopen, unclaim, label add, label remove. `label list` is their reading
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from msgspec import UNSET
@@ -89,13 +90,21 @@ def _defer(call: Call) -> Reply:
 def _undefer(call: Call) -> Reply:
     ids = [call.resolve(word) for word in values.ids(call)]
     change = Change(status="open", defer_until=None, if_status="deferred")
-    return _separately(call, ids, change, "Open again")
+    return _separately(call, ids, change, partial(_sentences, "Open again"))
 
 
 def _reopen(call: Call) -> Reply:
     reason = call.line.text("reason")
     change = Change(status="open", defer_until=None, comment=reason, if_status="closed")
-    return _separately(call, values.ids(call), change, "Reopened")
+
+    def check(task: Task) -> None:
+        if task.status != "closed":
+            raise Stale(f"{task.id} is not closed: it is {task.status}")
+
+    def reopened(tasks: Sequence[Task]) -> str:
+        return "\n".join(f"Reopened {task.id}: {task.title}" for task in tasks)
+
+    return _separately(call, values.ids(call), change, reopened, check)
 
 
 def _unclaim(call: Call) -> Reply:
@@ -120,25 +129,25 @@ def _unclaim(call: Call) -> Reply:
         force=free,
         if_assignee=line.text("if-assignee") if line.has("if-assignee") else None,
     )
-    return _separately(call, values.ids(call), change, "Unclaimed", check)
+    return _separately(call, values.ids(call), change, partial(_sentences, "Unclaimed"), check)
 
 
 def _separately(
     call: Call,
     words: Sequence[str],
     change: Change,
-    done: str,
+    done: Callable[[Sequence[Task]], str],
     check: Callable[[Task], None] | None = None,
 ) -> Reply:
-    """Change each task by itself; what fails is told on standard error, and is a failure of the
-    command unless the task only was in another status already.
+    """Change each task by itself, and say what is `done`; what fails is told on standard error, and
+    is a failure of the command unless the task only was in another status already.
     """
     tasks, refused = each(words, lambda word: _edited(call, [word], change, check)[0])
     for word, error in refused:
         call.warn(f"{word}: {error.message}")
     failed = [error for _, error in refused if not (change.if_status and isinstance(error, Stale))]
     value = [issue(task) for task in tasks] if tasks else UNSET
-    return call.confirmed(_sentences(done, tasks), value, code=int(bool(failed)))
+    return call.confirmed(done(tasks), value, code=int(bool(failed)))
 
 
 def _relabel(call: Call) -> Reply:
