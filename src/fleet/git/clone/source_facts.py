@@ -130,7 +130,10 @@ def plain_url(url: str, root: str) -> str | None:
     if not url.isprintable() or url.startswith("-"):
         return None
     if "://" in url:
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+        except ValueError:  # an address like `https://[`
+            return None
         if parts.scheme == "file":
             return url
         if parts.scheme not in _SCHEMES:

@@ -24,6 +24,8 @@ REPO = Repository(root="/srv/app", git_dir="/srv/app/.git", common_dir="/srv/app
         ("--upload-pack=evil", None),
         ("weird://example.org/app", None),
         ("https://example.org/\nevil", None),
+        ("https://[example.org/app", None),
+        ("ssh://me@ex\u2100mple.org/app", None),
     ],
 )
 def test_a_remote_is_taken_over_by_a_plain_address(url, taken):

@@ -52,6 +52,7 @@ def test_a_password_in_an_address_is_not_kept_and_may_change(tmp_path):
         ("https://example.org/app.git", "https://example.org@evil.example.org/app.git"),
         ("https://example.org/app.git", "https://evil.example.org#@example.org/app.git"),
         ("https://example.org/app.git", "https://evil.example.org?@example.org/app.git"),
+        ("https://example.org/app.git", "https://[example.org/app.git"),
         ("/srv/git/app.git", "file:///srv/git/other.git"),
         ("/srv/git/app.git", "/srv/git/app.git/../other.git"),
     ],
