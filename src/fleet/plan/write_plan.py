@@ -46,10 +46,11 @@ def write_plan(
             ids[key] = writer.add(draft, [ids[each] for each in by_key[key].after])
         ours = set(ids.values())
         for key in (*changes.changed, *changes.reopened):
-            task = known[key]
+            task, draft = known[key], _filled(by_key[key], ids)
             if key in changes.reopened:
+                draft = _with_own(draft, task)
                 task = queue.reopen_task(task, by=actor)
-            writer.rewrite(task, _filled(by_key[key], ids))
+            writer.rewrite(task, draft)
             writer.reconnect(ids[key], {ids[each] for each in by_key[key].after}, ours)
         pruned = prunable(changes, known) if prune else ()
         for key in pruned:
@@ -61,6 +62,17 @@ def _filled(planned: PlannedDraft, ids: Mapping[str, str]) -> Draft:
     """The draft with ids in place of keys."""
     parent = None if planned.parent is None else ids[planned.parent]
     return structs.replace(planned.draft, parent=parent, metadata=metadata_of(planned, ids))
+
+
+def _with_own(draft: Draft, task: Task) -> Draft:
+    """The draft for a task that was closed, with what people may have set on the task since."""
+    return structs.replace(
+        draft,
+        priority=task.priority,
+        issue_type=task.issue_type,
+        labels=task.labels,
+        parent=None,
+    )
 
 
 def _writer(queue: Queue, actor: str) -> "_SqlWriter | _BeadsWriter":

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from fleet.plan.plan_drafts import ACCEPTANCE, EPIC, PlanPlace, drafts_of
 from fleet.plan.write_plan import write_plan
 from fleet.queue.protocol import Draft, Filter
+from fleet.queue.sql.edit_task import Change, edit
 from fleet.schemas import Closed
 from tests.plans import a_plan, sample
 from tests.settled import settle
@@ -113,6 +114,18 @@ def test_new_tasks_open_a_finished_epic_again(fleet, write):
     assert fleet.queue.get(ids[EPIC]).status == "open"
     done(fleet)
     assert ready(fleet) == ["Acceptance: All of it"]
+
+
+def test_an_epic_that_is_opened_again_keeps_what_a_person_set_on_it(fleet, write):
+    """A plan that grew says nothing about how urgent the person finds it."""
+    ids = write(a_plan({"a": ""})).ids
+    done(fleet, 1)
+    done(fleet, 1)
+    change = Change(status="closed", fields={"priority": 0}, set_labels=("mine",), force=True)
+    edit(fleet.tracker, ids[EPIC], change, actor="ada")
+    write(a_plan({"a": "", "b": ""}))
+    epic = fleet.queue.get(ids[EPIC])
+    assert (epic.status, epic.priority, epic.labels) == ("open", 0, ("mine",))
 
 
 def test_a_task_that_a_person_connected_stays_connected(fleet, write):
