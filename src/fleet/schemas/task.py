@@ -61,6 +61,8 @@ class Edge(Struct, frozen=True, order=True):
 
 
 class Comment(Struct, frozen=True, kw_only=True):
+    """What was said about a task in the tracker, by a person or an agent."""
+
     id: str
     task_id: str
     author: str
