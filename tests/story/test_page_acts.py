@@ -3,6 +3,8 @@
 Answers, comments on lines and refused acts are in `test_page.py`.
 """
 
+import re
+
 import pytest
 
 from fleet.control.pause import paused_since
@@ -114,6 +116,24 @@ def test_an_agent_is_told_something_stopped_and_set_going_again(stage, page):
     assert "Use the second name." in prompt.read_text()
     expect(page.locator("section.group.running").locator(f'[data-row="{task_id}"]')).to_be_visible()
     scene.fleet("stop", task_id, "--now")
+
+
+def test_what_became_of_several_tasks_is_told_in_whole_sentences(stage, page):
+    """Fleet says one of each, and a screen reader reads them one after the other."""
+    scene = stage.scene
+    script = "tool:1 mark:begun await:never end"
+    ids = [scene.add(script, title=f"Stop me {each}", isolation="none") for each in "ab"]
+    for each in ids:
+        scene.until_marked(each, "begun")
+    page.goto(stage.view("now"))
+    for each in ids:
+        row(page, each).locator("[data-open]").focus()
+        page.keyboard.press("x")
+    page.keyboard.press("s")
+    for each in ids:
+        scene.until_status(each, "blocked")
+    first, second = (f"Stopped {each}: .*[.]" for each in ids)
+    expect(page.locator("#told")).to_have_text(re.compile(f"^{first} {second}$"))
 
 
 def test_a_task_is_made_from_the_page_with_all_that_it_takes(stage, page, problems):

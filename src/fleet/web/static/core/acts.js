@@ -101,7 +101,7 @@ export async function perform(verb, ids, text, more = {}) {
 /** In fleet's own words: an agent that was told to stop may not have ended yet. */
 function tellDone(/** @type {string} */ verb, /** @type {string[]} */ ids, /** @type {ActEnd[]} */ ends) {
   const {label, undo, back, global} = ACTS[verb];
-  const [first, ...more] = ends.map((end) => end.words);
+  const [first, ...more] = ends.map(({words}) => (ends.length > 1 ? words.replace(/[^.]$/u, '$&.') : words));
   tell({
     kind: 'done', act: label, text: more.length > 2 ? `${first} And ${more.length} more.` : [first, ...more].join(' '),
     hint: back?.(ids[0]), line: ends.map((end) => end.line).join('; '),
