@@ -7,6 +7,7 @@ its own: `cold` tests it, and takes over where the system cannot tell when a pro
 """
 
 import array
+import atexit
 import functools
 import json
 import os
@@ -133,6 +134,7 @@ def _server() -> socket.socket:
         try:
             ours.connect(name)
             if ours.recv(1):
+                atexit.register(ours.close)
                 return ours
         except OSError:  # the server was just ending, as no other test process was there
             pass
