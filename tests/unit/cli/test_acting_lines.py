@@ -19,6 +19,8 @@ from fleet.spool.agent_rights import BD
         "web pair", "web revoke 1f", "host drain box", "queue accept", "compare x --with codex",
         "run --detach", "trust x", "land x --json", "bd dep remove a b", "bd comments add x y",
         "bd ready --claim", "bd rename-prefix x", "bd --json close x",
+        "bd create x -d --help", "bd update x --title -h", "bd create x -d --dry-run --json",
+        "bd create -- --help", "tell x -- --help",
     ],
 )  # fmt: skip
 def test_what_changes_something_is_an_act(line):
@@ -33,6 +35,7 @@ def test_what_changes_something_is_an_act(line):
         "land --check", "review x", "plan show x", "task x plan", "stop --help", "bd create -h",
         "mcp install claude", "mcp --operator", "bd create x --dry-run", "audit", "run", "trust",
         "trust --json", "land --json", "web", "web sessions", "bd comments x", "compare x",
+        "bd create x --json --dry-run", "bd create x -d text --help", "stop --all --help",
     ],
 )  # fmt: skip
 def test_what_looks_is_none(line):

@@ -33,12 +33,16 @@ _LOOKS = frozenset(
      "ping", "prime", "ready", "recall", "search", "show", "stats", "status", "version", "view",
      "where")
 )  # fmt: skip
+#: Flags of the tracker that take no value, often typed in front of another flag.
+_SWITCHES = frozenset(
+    ("--json", "--quiet", "-q", "--verbose", "-v", "--silent", "--force", "--help")
+)
 _GROUPS = frozenset(name.partition(" ")[0] for name in _LOOKS if " " in name)
 
 
 def is_act(args: Sequence[str]) -> bool:
     """A person changes something with this command line."""
-    if not args or any(word in ("--help", "-h", "--dry-run") for word in args):
+    if not args or _only_looks(args):
         return False
     command, *rest = args
     if command == "bd":
@@ -46,6 +50,18 @@ def is_act(args: Sequence[str]) -> bool:
     if command in _NAMING:
         return bool(set(rest) - {"--json"}) and not _NAMING[command] & set(rest)
     return command in _ALWAYS or any(word in rest for word in _WITH.get(command, ()))
+
+
+def _only_looks(args: Sequence[str]) -> bool:
+    """Help is asked for, or what would be done. Not behind `--`; and behind a flag of the tracker the
+    word may be that flag's value, as in `-d --help`: better a line too many than an act unrecorded.
+    """
+    flags = args[: args.index("--")] if "--" in args else args
+    for before, word in zip(("", *flags), flags, strict=False):
+        value = args[0] == "bd" and before.startswith("-") and before not in _SWITCHES
+        if word in ("--help", "-h", "--dry-run") and not value:
+            return True
+    return False
 
 
 def _writes(args: Sequence[str]) -> bool:
