@@ -192,6 +192,16 @@ def test_an_estimate_is_marked_and_never_taken_for_the_clis_word(home):
     assert "the cost of 1 run is not known" in shown
 
 
+def test_what_is_known_of_a_run_that_was_cut_off_is_shown(home):
+    """Its cost is not known to the end, and what it had used by then is no secret."""
+    _, add = home
+    add(receipt(cost=None, estimated_usd=0.3, good=False, partial=True))
+    told = CliRunner().invoke(usage, ["--by", "task"]).output
+    assert told.count("~$0.30+?") == 2
+    assert "+?: the cost of 1 run is not known" in told
+    assert "unknown" not in told
+
+
 def test_runs_are_added_up_by_account():
     """Without one it was the coder's own login."""
     found = [run(account="work"), run("b", tokens=1)]

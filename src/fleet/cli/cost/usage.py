@@ -152,7 +152,7 @@ def _summary(total: Spent) -> str:
     used = total.usage
     read = used.input + used.cache_write + used.cache_read
     tokens = f"{count(used.total)} tokens" if used.total else "an unknown number of tokens"
-    cost = "at an unknown cost" if total.unpriced == total.runs else _cost(total)
+    cost = "at an unknown cost" if _is_unknown(total) else _cost(total)
     parts = [f"{tokens} in {counted(total.runs, 'run')}, {cost}"]
     if read:
         parts.append(f"{_share(used.cache_read, read)} of the input was cached")
@@ -166,17 +166,22 @@ def _summary(total: Spent) -> str:
         lost = f"{counted(total.wasted_runs, 'run')} without verified work"
         tokens = f"{_tokens(total.wasted_tokens)} tokens"
         parts.append(f"{tokens}{words} went into {lost}")
-    if total.uncounted and total.uncounted < total.runs:
+    if total.uncounted and used.total:
         parts.append(f"the tokens of {counted(total.uncounted, 'run')} are not all known")
-    if total.unpriced and total.unpriced < total.runs:
+    if total.unpriced and not _is_unknown(total):
         parts.append(f"+?: the cost of {counted(total.unpriced, 'run')} is not known")
     return "\n".join(parts)
 
 
 def _cost(row: Spent) -> str:
-    if row.unpriced == row.runs:
+    if _is_unknown(row):
         return "unknown"
     return f"{_mark(row)}{shown_usd(row.known_usd, exact=True)}" + ("+?" if row.unpriced else "")
+
+
+def _is_unknown(row: Spent) -> bool:
+    """Nothing is known of the cost. Of a run that was cut off what it had used by then is."""
+    return row.unpriced == row.runs and not row.known_usd
 
 
 def _mark(row: Spent) -> str:
