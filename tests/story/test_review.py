@@ -56,6 +56,8 @@ def test_work_is_shown_and_sent_back_with_a_comment_on_a_line(scene):
     assert "REVIEWED, and sent back: Less of it" in scene.task(task).notes
     scene.until_ended(scene.supervise("--until-idle"))
     assert scene.status(task) == "closed"
+    scene.fleet("review", task, "--comment", "a:2", "too loud")
+    assert "REVIEWED, and sent back: 1 comment\n" in scene.task(task).notes + "\n"
     heard = scene.run(task).path.parent / "2" / "prompt.md"
     words = heard.read_text()
     assert "The last run ended by itself. A person has reviewed its work" in words

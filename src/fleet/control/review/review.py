@@ -22,6 +22,7 @@ from fleet.home import clone_record, compare_json
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Receipt, Task
+from fleet.schemas.shown_text import counted
 
 
 class WorkToReview(Struct, frozen=True, kw_only=True):
@@ -133,5 +134,5 @@ def _check(fleet: Control, task: Task) -> None:
 
 
 def _note(whole: str, remarks: Sequence[Remark]) -> str:
-    first = whole.strip().partition("\n")[0] or f"{len(remarks)} comments"
+    first = whole.strip().partition("\n")[0] or counted(len(remarks), "comment")
     return f"REVIEWED, and sent back: {first[:500]}"
