@@ -53,8 +53,10 @@ def is_act(args: Sequence[str]) -> bool:
 
 
 def _only_looks(args: Sequence[str]) -> bool:
-    """Help is asked for, or what would be done. Not behind `--`; and behind a flag of the tracker the
-    word may be that flag's value, as in `-d --help`: better a line too many than an act unrecorded.
+    """Help is asked for, or what would be done.
+
+    Behind `--` no word is a flag. Behind a flag of the tracker it may be that flag's value, as in
+    `-d --help`: better a line too many than an act unrecorded.
     """
     flags = args[: args.index("--")] if "--" in args else args
     for before, word in zip(("", *flags), flags, strict=False):
