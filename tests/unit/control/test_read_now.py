@@ -9,9 +9,10 @@ from fleet.control.pause import pause
 from fleet.control.view.read_now import NowReader
 from fleet.home import task_json
 from fleet.queue.protocol import Draft
+from fleet.runs import receipt_json
 from fleet.runs.outcome_history import write_ending
 from fleet.runs.questions.questions_file import FILE as QUESTIONS
-from fleet.schemas import Blocked, Closed, Failed, NeedsHuman, Released, Settings
+from fleet.schemas import Blocked, Closed, Failed, Finished, NeedsHuman, Receipt, Released, Settings
 from tests.builders import HOUR, NOW, a_run, an_ending
 from tests.settled import settle
 
@@ -97,6 +98,17 @@ def test_what_was_closed_before_the_moment_is_not_shown(fleet):
     assert [each.group for each in NowReader(fleet).read(NOW, closed).rows] == ["done"]
     late = NowReader(fleet).read(NOW, closed + timedelta(seconds=1))
     assert (late.rows, late.counts.done) == ((), 0)
+
+
+def test_a_task_that_is_done_names_coder_and_model_of_the_run_that_did_it(fleet):
+    """Never the coder that a task would have today beside the model of another."""
+    task = fleet.queue.add(Draft(title="t"))
+    run = a_run(fleet.home.task(task.id))
+    receipt_json.write(run, Receipt(task_id=task.id, run=1, coder="codex", model="gpt-5"))
+    write_ending(run, an_ending(Finished(), Closed(reason="done"), at=NOW))
+    settled(fleet, Closed(reason="done"))
+    shown = row(fleet, task)
+    assert (shown.coder, shown.model) == ("codex", "gpt-5")
 
 
 def test_an_invalid_task_needs_you(fleet):

@@ -28,6 +28,7 @@ class PastOfTask(Struct, frozen=True, kw_only=True):
     verdict: VerdictState | None = None
     #: Of the latest run that is over.
     account: str = ""
+    coder: str = ""
     model: str = ""
 
 
@@ -69,5 +70,6 @@ def past_of(task_dir: Path, runs: list[Run]) -> PastOfTask:
         spent=spent_before(task_dir),
         verdict=verdict,
         account=ending.account,
+        coder=receipt.coder if receipt is not None else "",
         model=receipt.model if receipt is not None else "",
     )

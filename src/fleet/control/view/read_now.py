@@ -175,9 +175,11 @@ class NowReader:
             return structs.replace(
                 row, group="needs_you", reason=error.message, way_on=_line(f"fleet show {task.id}")
             )
-        model = past.model if task.status == "closed" and past.model else place.model
+        coder, model = place.coder, place.model
+        if task.status == "closed" and past.model:  # those that did it, together
+            coder, model = past.coder, past.model
         return structs.replace(
-            row, project=place.cwd, directory=place.cwd, coder=place.coder, model=model
+            row, project=place.cwd, directory=place.cwd, coder=coder, model=model
         )
 
     def _waiting(self, row: TaskRow, task: Task, queue: QueueRead, at: Conditions) -> TaskRow:
