@@ -16,6 +16,8 @@ HOUR = timedelta(hours=1)
 #: The owner of leases, another one in each process of the tests: what is left of a lost run is
 #: found by its mark on the whole machine and killed, and must not be a process of another test.
 ME = f"me{os.getpid()}"
+#: Directories in `dig`: more than Python calls functions, and fewer than a path can name.
+DEPTH = 1500
 
 
 def a_task(**fields) -> Task:
@@ -58,3 +60,14 @@ def look_on(home: Path) -> None:
     seen.touch()
     later = (datetime.now(UTC) + HOUR).timestamp()
     os.utime(seen, (later, later))
+
+
+def dig(top: Path) -> Path:
+    """A tree of one directory in another, `DEPTH` of them, with a file at the bottom."""
+    place = str(top)
+    Path(place).mkdir()
+    for _ in range(DEPTH):
+        place += "/d"
+        Path(place).mkdir()
+    Path(place, "bottom").touch()
+    return top

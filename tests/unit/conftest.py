@@ -4,7 +4,9 @@ import pytest
 
 from fleet.config import Config
 from fleet.control import Control
+from fleet.git.checkout.fresh_checkout import remove_tree
 from fleet.home import Home, make_home
+from tests.builders import dig
 from tests.conftest import need
 from tests.repos import Repo
 from tests.restored import Restored
@@ -43,3 +45,10 @@ def restored(tmp_path_factory):
 def said():
     """The lines that a part of fleet printed."""
     return []
+
+
+@pytest.fixture
+def a_deep_tree(tmp_path):
+    """A tree that an agent may dig; removed as fleet removes one, which pytest cannot."""
+    yield dig(tmp_path / "deep")
+    remove_tree(tmp_path / "deep")

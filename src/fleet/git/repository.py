@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from fleet.errors import FleetError
 from fleet.files import lenient_read
+from fleet.files.safe_read import walk
 
 #: Larger files are compared by size and time, not by content.
 _LARGEST = 1 << 20
@@ -199,7 +200,7 @@ def _files(folder: str) -> Iterator[str]:
         yield folder
         return
     left = _MOST
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in walk(folder):
         folders.sort()
         for name in sorted(names):
             yield f"{place}/{name}"

@@ -1,12 +1,11 @@
 """Whether an agent got anywhere: a fingerprint of the artifacts directory."""
 
-import os
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
 from fleet.errors import InvalidTask
-from fleet.files.safe_read import read_bounded
+from fleet.files.safe_read import read_bounded, walk
 
 #: Larger files, and more of them, are told apart by size and time only.
 _LARGEST, _MOST = 1 << 20, 100
@@ -30,7 +29,7 @@ def fingerprint(folder: Path) -> str:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    for root, folders, files in os.walk(folder):
+    for root, folders, files in walk(str(folder)):
         folders.sort()
         for name in sorted(files):
             path = Path(root, name)

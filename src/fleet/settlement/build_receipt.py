@@ -9,6 +9,7 @@ from pathlib import Path
 from fleet.errors import FleetError
 from fleet.evidence.claim_rules import ClaimFacts
 from fleet.evidence.inspect_run import Inspection
+from fleet.files.safe_read import walk
 from fleet.plan.find_spec import read_proposed_plan
 from fleet.processes.keeper_client import Ended
 from fleet.runs import receipt_json
@@ -123,7 +124,8 @@ def _written(folder: Path, since: datetime | None) -> Iterator[str]:
     if since is None:
         return
     found = 0
-    for path in sorted(folder.rglob("*")):
+    below = (Path(place, name) for place, _, names in walk(str(folder)) for name in names)
+    for path in sorted(below):
         with suppress(OSError):
             if path.is_file() and path.lstat().st_mtime >= since.timestamp():
                 yield str(path.relative_to(folder))

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fleet.errors import InvalidTask
 from fleet.files.json_record import JsonRecord
-from fleet.files.safe_read import open_regular, read_bounded
+from fleet.files.safe_read import open_regular, read_bounded, walk
 from fleet.forge import pull_request_json
 from fleet.git.run_baseline import DIFF
 from fleet.home import clone_record, landing_json, messages
@@ -131,7 +131,7 @@ def note_log_sent(task_dir: Path, end: int | None = None) -> None:
 def _below(task_dir: Path, folder: str) -> Iterator[File]:
     """The plain files below a folder, by their path from the task's directory on."""
     left, count = _MOST_BYTES, 0
-    for place, folders, names in os.walk(task_dir / folder):
+    for place, folders, names in walk(f"{task_dir}/{folder}"):
         folders.sort()
         for name in sorted(names):
             path = Path(place, name)

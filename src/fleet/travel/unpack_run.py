@@ -19,6 +19,7 @@ from fleet.errors import FleetError, QueueError
 from fleet.files import seals
 from fleet.files.atomic_write import write_atomically
 from fleet.files.file_lock import exclusive
+from fleet.files.safe_read import walk
 from fleet.git import repository
 from fleet.git.repository import Repository
 from fleet.home import Home, landing_json
@@ -227,7 +228,7 @@ def _take_task_files(
 def _remove_others(task_dir: Path, wanted: set[str]) -> None:
     """Remove the messages and artifacts that the queue lacks: a run elsewhere removed them."""
     for folder in _FOLDERS:
-        for parent, _, names in os.walk(task_dir / folder):
+        for parent, _, names in walk(f"{task_dir}/{folder}"):
             for name in names:
                 found = Path(parent, name)
                 if str(found.relative_to(task_dir)) not in wanted:

@@ -6,7 +6,8 @@ import socket
 import pytest
 
 from fleet.errors import InvalidTask
-from fleet.files.safe_read import check_directory, open_regular, read_bounded, stamp_of
+from fleet.files.safe_read import check_directory, open_regular, read_bounded, stamp_of, walk
+from tests.builders import DEPTH
 
 
 def a_socket(path):
@@ -54,3 +55,25 @@ def test_a_link_in_a_circle_has_the_stamp_of_no_file(tmp_path):
     """A loop that looks for changes goes on."""
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     assert stamp_of(tmp_path / "circle") == stamp_of(tmp_path / "none")
+
+
+def test_a_tree_of_any_depth_is_walked(a_deep_tree):
+    """An agent can dig deeper than Python calls functions, and that ends no supervisor."""
+    found = list(walk(str(a_deep_tree)))
+    assert len(found) == DEPTH + 1
+    assert found[-1][1:] == ([], ["bottom"])
+
+
+def test_a_walk_finds_what_os_walk_finds(tmp_path):
+    """Links to directories are named and not followed; what is not there has nothing."""
+    for name in ("b/d", "a"):
+        (tmp_path / "top" / name).mkdir(parents=True)
+    (tmp_path / "top/b/file").touch()
+    (tmp_path / "top/link").symlink_to("b")
+    (tmp_path / "top/lost").symlink_to("nowhere")
+    mine = {place: (set(folders), set(names)) for place, folders, names in walk(f"{tmp_path}/top")}
+    theirs = {
+        place: (set(folders), set(names)) for place, folders, names in os.walk(tmp_path / "top")
+    }
+    assert mine == theirs
+    assert list(walk(f"{tmp_path}/none")) == []

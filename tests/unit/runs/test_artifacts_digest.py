@@ -2,7 +2,7 @@
 
 import os
 
-from fleet.runs.artifacts_digest import fingerprint
+from fleet.runs.artifacts_digest import EMPTY, fingerprint
 
 
 def test_only_other_content_is_progress(tmp_path):
@@ -37,3 +37,8 @@ def test_large_files_are_told_apart_by_time(tmp_path):
     before = fingerprint(tmp_path)
     os.utime(large, (1, 1))
     assert fingerprint(tmp_path) != before
+
+
+def test_artifacts_of_any_depth_have_a_digest(a_deep_tree):
+    """The digest is made in the loop: what an agent digs must not end the supervisor."""
+    assert fingerprint(a_deep_tree) != EMPTY

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from fleet.files.safe_read import walk
 from fleet.git.git_command import Git
 from fleet.git.own.fresh_git_dir import write_alternates, write_git_dir
 from fleet.git.repository import Repository
@@ -24,6 +25,8 @@ _MADE = ".made"
 FILES, INDEX = ".files", ".index"
 #: How much is copied of files that git does not store.
 _MOST_BYTES = 1 << 30
+#: What lies deeper in a tree that is removed is moved up first, where Python refuses to go on.
+_DEEP = 300
 _CONFIG = "[core]\n\tlogAllRefUpdates = true\n"
 _BRANCH = "refs/heads/main"
 #: Where there are many files, one process of git for each core writes them.
@@ -119,7 +122,28 @@ def _empty(bin_: Path) -> None:
 
 def remove_tree(place: Path) -> None:
     """Remove a directory with all files, as far as that goes; no link inside is followed."""
-    shutil.rmtree(place, onerror=_make_writable)
+    while True:
+        try:
+            shutil.rmtree(place, onerror=_make_writable)
+        except RecursionError:
+            if not _made_shallow(place):
+                return
+        else:
+            return
+
+
+def _made_shallow(place: Path) -> bool:
+    """Move what lies deep in a tree up to the top, for `rmtree`, which calls itself for each
+    directory. False: nothing could be moved.
+    """
+    top, moved = str(place).count("/"), False
+    for folder, folders, _ in walk(str(place)):
+        if folder.count("/") - top == _DEEP:
+            folders.clear()
+            with suppress(OSError):
+                os.rename(folder, f"{place}/{os.urandom(8).hex()}")  # noqa: PTH104
+                moved = True
+    return moved
 
 
 def _make_writable(_remove: object, path: str, _why: object) -> None:

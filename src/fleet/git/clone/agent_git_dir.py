@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.errors import FleetError, InvalidTask
-from fleet.files.safe_read import read_bounded
+from fleet.files.safe_read import read_bounded, walk
 from fleet.git.repository import COMMIT
 
 _FAN_OUT = re.compile(r"[0-9a-f]{2}")
@@ -156,7 +156,7 @@ def _plain_files(folder: Path) -> Iterator[Path]:
     """The plain files below a directory; links are not followed."""
     if not _is_dir(folder):
         return
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in walk(str(folder)):
         folders.sort()
         for name in sorted(names):
             path = Path(place, name)

@@ -9,7 +9,6 @@ import importlib.util
 import marshal
 import os
 import shlex
-import shutil
 import sys
 import time
 from functools import cache
@@ -19,6 +18,7 @@ from types import CodeType, ModuleType
 from fleet.coders import prompts
 from fleet.errors import InvalidTask
 from fleet.files.safe_read import read_bounded
+from fleet.git.checkout.fresh_checkout import remove_tree
 from fleet.home import AGENT_BIN, HOOK
 from fleet.processes import keeper
 from fleet.spool import client
@@ -136,7 +136,7 @@ def _put(target: Path, data: bytes) -> bool:
             return False
     except InvalidTask:  # a link, a pipe, a directory
         if target.is_dir() and not target.is_symlink():
-            shutil.rmtree(target)
+            remove_tree(target)
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
     fresh.write_bytes(data)
     fresh.chmod(0o700)

@@ -2,7 +2,7 @@
 
 import threading
 
-from fleet.git.checkout.fresh_checkout import throw_away
+from fleet.git.checkout.fresh_checkout import remove_tree, throw_away
 
 
 def test_a_checkout_that_is_thrown_away_is_gone_at_once_and_its_files_soon(tmp_path):
@@ -18,3 +18,9 @@ def test_a_checkout_that_is_thrown_away_is_gone_at_once_and_its_files_soon(tmp_p
         if thread.name == "checkouts":
             thread.join(10)
     assert list(bin_.iterdir()) == []
+
+
+def test_a_tree_of_any_depth_is_removed(a_deep_tree):
+    """`rmtree` calls itself for each directory, and an agent can dig deeper than that goes."""
+    remove_tree(a_deep_tree)
+    assert not a_deep_tree.exists()

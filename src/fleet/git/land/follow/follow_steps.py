@@ -15,6 +15,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from fleet.files.safe_read import walk
 from fleet.git.repository import shown
 from fleet.git.tree_difference import TreeEntry
 
@@ -130,12 +131,13 @@ def _obstacle(root: bytes, path: bytes, gone: Collection[bytes]) -> bytes:
 
 def _files(root: bytes, path: bytes) -> Iterator[bytes]:
     """What is below a directory, empty directories included."""
-    for place, folders, names in os.walk(os.path.join(root, path)):  # noqa: PTH118
-        inside = os.path.relpath(place, root)
-        links = [name for name in folders if os.path.islink(os.path.join(place, name))]  # noqa: PTH114, PTH118
-        yield from (os.path.join(inside, name) for name in (*names, *links))  # noqa: PTH118
+    top = os.fsdecode(root)
+    for place, folders, names in walk(os.fsdecode(os.path.join(root, path))):  # noqa: PTH118
+        inside = os.path.relpath(place, top)
+        links = [name for name in folders if os.path.islink(f"{place}/{name}")]  # noqa: PTH114
+        yield from (os.fsencode(os.path.normpath(f"{inside}/{name}")) for name in (*names, *links))
         if not names and not folders:
-            yield inside
+            yield os.fsencode(inside)
 
 
 def _put(source: bytes, target: bytes) -> None:
