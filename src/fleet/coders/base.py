@@ -239,6 +239,14 @@ class Coder(ABC):
         return None
 
     @classmethod
+    def boxed_login(cls, data: bytes) -> bytes | None:
+        """The content of a login file for a box: the same login without its refresh token. None:
+        the file holds no login of a known form, and the box gets none. Pure.
+        """
+        del data
+        return None
+
+    @classmethod
     def key_in(cls, directory: Path) -> str:
         """The setting in an account's directory that makes the CLI use another login; empty if
         there is none.

@@ -31,6 +31,8 @@ _MODES: Mapping[Permissions, str] = {
 }
 
 _KEY = "ANTHROPIC_API_KEY"
+#: The login in the login file.
+_OAUTH = "claudeAiOauth"
 
 #: What an agent must be able to run whatever its permissions: the way to say that it is done.
 _ALWAYS_ALLOWED = ("bd", "fleet")
@@ -150,8 +152,16 @@ class ClaudeCoder(Coder):
     @classmethod
     def login_ends(cls, data: bytes) -> datetime | None:
         line = json_line.decode(data.decode(errors="replace"))
-        ends = json_line.number(line or {}, "claudeAiOauth", "expiresAt")
+        ends = json_line.number(line or {}, _OAUTH, "expiresAt")
         return json_line.moment({"at": None if ends is None else ends / 1000}, "at")
+
+    @classmethod
+    def boxed_login(cls, data: bytes) -> bytes | None:
+        """Only the OAuth login: logins of MCP servers stay outside."""
+        login = json_line.record(json_line.decode(data.decode(errors="replace")) or {}, _OAUTH)
+        if not login:
+            return None
+        return json.dumps({_OAUTH: {**login, "refreshToken": ""}}).encode()
 
     @classmethod
     def key_in(cls, directory: Path) -> str:

@@ -115,6 +115,15 @@ class CodexCoder(Coder):
             return None
         return json_line.moment(json_line.decode(claims.decode(errors="replace")) or {}, "exp")
 
+    @classmethod
+    def boxed_login(cls, data: bytes) -> bytes | None:
+        line = json_line.decode(data.decode(errors="replace"))
+        if line is None:
+            return None
+        tokens = json_line.record(line, "tokens")
+        safe = {**tokens, "refresh_token": ""} if tokens else None
+        return json.dumps({**line, "tokens": safe}).encode()
+
     @property
     def _sandboxed(self) -> bool:
         return self.options.permissions != "bypass"

@@ -1,0 +1,1 @@
+"""What the CLI of a boxed run keeps: the state directory of the run, the sessions of the task."""

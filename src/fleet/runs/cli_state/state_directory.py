@@ -1,0 +1,18 @@
+"""The state directory of a run's CLI: `tasks/<id>/runs/<n>/cli`.
+
+Only runs in a box have one. The box mounts the directory where the CLI looks for its own state, so
+the agent writes here and nowhere in the operator's own directory. Everything in it is the agent's.
+"""
+
+from pathlib import Path
+
+from fleet.runs.run_directory import Run
+
+FOLDER = "cli"
+
+
+def state_directory(run: Run) -> Path:
+    """The run's own CLI state. The directory exists from the start of a boxed run until its
+    session is kept.
+    """
+    return run.path / FOLDER
