@@ -221,4 +221,4 @@ def test_the_rollout_is_found_below_the_accounts_home(tmp_path):
     directory, pattern = CodexCoder().second_stream("abc", {"CODEX_HOME": str(home)})
     assert list(directory.glob(pattern)) == [record]
     directory, _ = CodexCoder().second_stream("abc", {"HOME": "/h"})
-    assert directory == Path("/h/.codex/sessions")
+    assert directory == Path("/h/.codex")

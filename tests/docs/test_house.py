@@ -3,7 +3,7 @@
 import ast
 import re
 import tomllib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -14,10 +14,6 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src/fleet"
 FILES = sorted(SOURCE.rglob("*.py"))
 MODULES = [path for path in FILES if path.name != "__init__.py"]
-DOZEN = 12
-#: Lines of an `__init__.py` beside its docstring and its imports, from which on it is a module like
-#: any other.
-FRONT = 30
 BUILT_IN = {"dict", "frozenset", "list", "set", "tuple", "type"}
 ATTRIBUTES = 15
 
@@ -159,24 +155,6 @@ def attributes(node):
         if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
             names.add(part.attr)
     return names
-
-
-def size_of_front(path):
-    """Lines of an `__init__.py` that define something."""
-    body = ast.parse(path.read_text(encoding="utf-8")).body
-    return sum(
-        (part.end_lineno or 0) - part.lineno + 1
-        for part in body
-        if not isinstance(part, ast.Import | ast.ImportFrom | ast.Expr)
-        and "__all__" not in ast.unparse(part).partition("=")[0]
-    )
-
-
-def test_no_room_has_more_than_a_dozen_modules():
-    """A reader sees the whole of a directory at once, with what its `__init__.py` holds."""
-    fronts = [path for path in FILES if path.name == "__init__.py" and size_of_front(path) > FRONT]
-    rooms = Counter(path.parent.relative_to(SOURCE).as_posix() for path in (*MODULES, *fronts))
-    assert {room: size for room, size in rooms.items() if size > DOZEN} == {}
 
 
 def test_no_two_classes_or_names_of_types_are_one_name():

@@ -210,7 +210,8 @@ class Coder(ABC):
         return ()
 
     def second_stream(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
-        """One more file that this CLI writes about a session: a directory and a glob below.
+        """One more file that this CLI writes about a session: a directory and a pattern below
+        (`AgentPlace.find`). The directory is the CLI's state, which an agent cannot replace.
 
         `env` is the agent's. A resumed session may go on in the same file: a run's own part
         begins where the file ended when the run began.

@@ -23,9 +23,7 @@ def write_atomically(
     try:
         try:
             os.fchmod(fd, mode)  # whatever the umask says
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(fd, rest) :]
+            write_all(fd, data)
             if durable:
                 os.fsync(fd)
         finally:
@@ -41,6 +39,13 @@ def write_atomically(
         raise
     if durable and named:
         sync_directory(path.parent)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of `data`, of which one call may take only a part."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
 
 
 def sync_directory(directory: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fleet.files.agent_place import AgentFile
 from fleet.files.safe_read import open_sized
 
 MAX_LINE = 1 << 20
@@ -74,8 +75,8 @@ class Framer:
 class Follower:
     """Reads what is new in one file. No descriptor stays open: 500 quiet agents cost none."""
 
-    def __init__(self, path: Path, offset: int = 0) -> None:
-        self.path = path
+    def __init__(self, file: Path | AgentFile, offset: int = 0) -> None:
+        self._file = file
         self._base = offset
         self._framer = Framer()
         #: How far the file is read; lines were returned up to `offset`.
@@ -97,10 +98,7 @@ class Follower:
     @property
     def behind(self) -> bool:
         """The file holds more than was read."""
-        try:
-            return self.path.lstat().st_size > self.place
-        except OSError:  # there is none, or its directory is gone
-            return False
+        return self._size() > self.place
 
     def finish(self) -> Iterator[StreamLine]:
         """All remaining lines once the writer has ended; the last one may lack a newline."""
@@ -111,9 +109,18 @@ class Follower:
         if last := self._framer.finish():
             yield last
 
+    def _size(self) -> int:
+        if isinstance(self._file, AgentFile):
+            return self._file.size()
+        try:
+            return self._file.lstat().st_size
+        except OSError:  # there is none, or its directory is gone
+            return 0
+
     def _next_chunk(self) -> bytes:
         self.more = False
-        found = open_sized(self.path)
+        file = self._file
+        found = file.open() if isinstance(file, AgentFile) else open_sized(file)
         if found is None:
             return b""
         fd, size = found

@@ -12,6 +12,7 @@ from fleet.coders.base import Coder
 from fleet.coders.stream.run_totals import RunTotals, TokenTotals
 from fleet.coders.stream.tool_calls import command_of
 from fleet.errors import InvalidTask
+from fleet.files.agent_place import AgentPlace
 from fleet.files.tail import Follower, StreamLine
 from fleet.runs import event_log
 from fleet.runs.run_directory import Run, RunSpec
@@ -162,7 +163,7 @@ class RunStream:
         if self._second is None and session_id and due:
             self._look_for_second_at = now + _LOOK_AGAIN
             place = self._coder.second_stream(session_id, self._env)
-            found = sorted(place[0].glob(place[1])) if place else []
+            found = AgentPlace(place[0]).files(place[1]) if place else []
             # A resumed session may go on in the file that it began.
             begin = self._spec.second_from if session_id == self._spec.resumes else 0
             self._second = Follower(found[0], begin) if found else None

@@ -4,7 +4,6 @@ Two samples some time apart, of the whole process tree and of the files around i
 so it is taken only of suspected runs, by a worker thread. Comparing is pure.
 """
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fleet.files.agent_place import AgentPlace
 from fleet.processes import process_usage
 from fleet.watchdog.stall_rules import SecondLook
 
@@ -90,35 +90,33 @@ def sample(subject: Subject, clock: Callable[[], float] = time.monotonic) -> Sam
         pids=frozenset(pids),
         youngest=tree.youngest,
         printed=_sizes(subject.streams),
-        session_file=_sizes(_found(subject.session_file)),
+        session_file=_session_size(subject.session_file),
         changed=last_change(subject.cwd),
     )
 
 
 def last_change(top: str, most: int = MOST_ENTRIES, passed: Collection[str] = _PASSED_OVER) -> int:
     """The newest time of change below a directory, of as many entries as may be looked at."""
-    newest, left = 0, most
-    folders = deque([top])
+    place, newest, left = AgentPlace(top), 0, most
+    folders = deque([""])
     while folders and left > 0:
         try:
-            with os.scandir(folders.popleft()) as entries:
-                for entry in entries:
-                    left -= 1
-                    if left < 0:
-                        break
-                    newest = max(newest, entry.stat(follow_symlinks=False).st_mtime_ns)
-                    if entry.name not in passed and entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.path)
+            entries = place.entries(folders.popleft(), left)
         except OSError:
-            continue  # gone meanwhile, or not for us to see
+            continue  # the machine is short of something
+        left -= len(entries)
+        for entry in entries:
+            newest = max(newest, entry.mtime_ns)
+            if entry.is_directory and entry.name.rpartition("/")[2] not in passed:
+                folders.append(entry.name)
     return newest
 
 
-def _found(place: tuple[Path, str] | None) -> Sequence[Path]:
+def _session_size(place: tuple[Path, str] | None) -> int:
     try:
-        return list(place[0].glob(place[1])) if place else ()
+        return sum(entry.size for entry in AgentPlace(place[0]).find(place[1])) if place else 0
     except (OSError, ValueError):  # a coder may be foreign code
-        return ()
+        return 0
 
 
 def _sizes(paths: Sequence[Path]) -> int:

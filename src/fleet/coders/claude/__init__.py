@@ -147,7 +147,7 @@ class ClaudeCoder(Coder):
         }
 
     def transcript(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
-        return home.place(env) / "projects", f"*/{glob.escape(session_id)}.jsonl"
+        return home.place(env), f"projects/*/{glob.escape(session_id)}.jsonl"
 
     @classmethod
     def login_ends(cls, data: bytes) -> datetime | None:

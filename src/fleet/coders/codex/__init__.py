@@ -96,8 +96,7 @@ class CodexCoder(Coder):
 
     def second_stream(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
         """The session's own record: the only place that tells of context and rate limits."""
-        sessions = home.place(env) / "sessions"
-        return sessions, f"*/*/*/rollout-*-{glob.escape(session_id)}.jsonl"
+        return home.place(env), f"sessions/*/*/*/rollout-*-{glob.escape(session_id)}.jsonl"
 
     def normalize_second(self, raw_line: str) -> Event | None:
         return stream.rollout_event(raw_line)

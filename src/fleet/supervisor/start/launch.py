@@ -17,6 +17,7 @@ from fleet.coders.agent_environment import run_env
 from fleet.coders.base import Coder, Options, ToolServer
 from fleet.config.otel import OtelSettings
 from fleet.errors import BadInput, FleetError, InvalidTask, NotHere
+from fleet.files.agent_place import AgentPlace
 from fleet.files.atomic_write import write_atomically
 from fleet.files.put_aside import put_aside
 from fleet.files.safe_read import check_directory
@@ -345,8 +346,8 @@ def _words(
 def _second_size(coder: Coder, env: Mapping[str, str]) -> int:
     """The length of the record of a resumed session, whose lines so far belong to earlier runs."""
     place = coder.second_stream(coder.options.resume, env) if coder.options.resume else None
-    found = sorted(place[0].glob(place[1])) if place else []
-    return found[0].stat().st_size if found else 0
+    found = AgentPlace(place[0]).files(place[1]) if place else []
+    return found[0].size() if found else 0
 
 
 def _point_to(link: Path, run: Run) -> None:
