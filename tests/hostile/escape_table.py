@@ -34,6 +34,7 @@ STOPPED_AT: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
         (
             "read_its_own_key",
+            "have_the_vendor_repeat_its_key",
             "connect_to_an_abstract_socket",
             "connect_to_this_machine",
             "ask_the_proxy_for_another_host",

@@ -21,6 +21,7 @@ from fleet.queue.sql.sqlite import open_embedded
 from fleet.sandbox.try_box import try_box
 from fleet.schemas import Settings
 from tests.conftest import missing, need
+from tests.echoing_vendor import EchoingVendor
 from tests.hostile.escape_table import LEVELS, NOT_OPEN_EVERYWHERE, STOPPED_AT
 
 AGENT = Path(__file__).with_name("escapes.py")
@@ -66,6 +67,8 @@ class Machine:
             "supervisor": 0, "abstract": f"@{CANARY}-{os.getpid()}",
         }  # fmt: skip
         self._listen()
+        vendor = stack.enter_context(EchoingVendor())
+        self.plan["vendor"] = f"127.0.0.1:{vendor.port}"
         self._configure()
         self.queue = open_embedded(self.home.path)
         self.ids = {}
@@ -136,6 +139,7 @@ class Machine:
             "HOME": str(self.user),
             "FLEET_HOME": str(self.home.path),
             "MINE": CANARY,
+            "ANTHROPIC_BASE_URL": f"http://{self.plan['vendor']}",
         }  # fmt: skip
         (self.root / "screen").touch()
         with (self.root / "screen").open("ab") as screen:

@@ -127,8 +127,10 @@ class Coder(ABC):
     hosts: ClassVar[tuple[str, ...]] = ()
     url_variables: ClassVar[tuple[str, ...]] = ()
     #: Variables of keys that need not enter a strict box, since the first of `url_variables` leads
-    #: the CLI to the process that adds them; the address that the CLI asks without that variable.
-    maskable: ClassVar[tuple[str, ...]] = ()
+    #: the CLI to the process that adds them. Each with the header that the CLI sends the key in,
+    #: and what precedes the key there (`authorization: Bearer`).
+    maskable: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    #: The address that the CLI asks without the first of `url_variables`.
     vendor_url: ClassVar[str] = ""
     #: The arguments with which a person logs in, and those that ask the CLI, at no cost, whether a
     #: login is there.

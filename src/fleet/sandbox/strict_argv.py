@@ -8,9 +8,10 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.sandbox.bwrap_argv import Box, bwrap_argv
 
@@ -21,10 +22,21 @@ _HERE = Path(__file__).parent
 _LOCAL = ("localhost", "127.0.0.1", "[::1]", "::1")
 
 
-class MaskedKeys(Struct, frozen=True, kw_only=True):
-    """Keys that do not enter the box: variables with the mark that each has in the box."""
+class MaskedKey(Struct, frozen=True, kw_only=True):
+    """A key that does not enter the box."""
 
-    marks: Mapping[str, str]
+    #: What the box has in the variable of the key.
+    mark: str
+    #: The header that the key goes out in, and what precedes it there: `authorization: Bearer`.
+    header: str
+    #: The file with the present key, if it can change during the run; empty: it is in the variable.
+    file: str = ""
+
+
+class MaskedKeys(Struct, frozen=True, kw_only=True):
+    """Keys that do not enter the box, by variable."""
+
+    keys: Mapping[str, MaskedKey]
     #: Where the requests go that carry them: the variable that tells the CLI, and the address.
     url_variable: str
     url: str
@@ -41,16 +53,29 @@ class MaskedKeys(Struct, frozen=True, kw_only=True):
 
 
 #: No key is kept from the box.
-UNMASKED = MaskedKeys(marks={}, url_variable="", url="")
+UNMASKED = MaskedKeys(keys={}, url_variable="", url="")
 
 
-def mask(env: Mapping[str, str], keys: Iterable[str], url_variable: str, url: str) -> MaskedKeys:
-    """Which of the variables `keys` are to be masked, for requests to the vendor's address."""
-    found = [name for name in keys if env.get(name)]
+def mask(
+    env: Mapping[str, str],
+    headers: Mapping[str, str],
+    url_variable: str,
+    url: str,
+    files: Mapping[str, str] = MappingProxyType({}),
+) -> MaskedKeys:
+    """Which keys stay outside, for requests to the vendor's address: those of the variables in
+    `headers` that have a value, or a file in `files`.
+    """
+    found = [name for name in headers if env.get(name) or name in files]
     if not found or not url_variable:
         return UNMASKED
-    marks = {name: f"kept-outside-{number}" for number, name in enumerate(found, 1)}
-    return MaskedKeys(marks=marks, url_variable=url_variable, url=env.get(url_variable) or url)
+    keys = {
+        name: MaskedKey(
+            mark=f"kept-outside-{number}", header=headers[name], file=files.get(name, "")
+        )
+        for number, name in enumerate(found, 1)
+    }
+    return MaskedKeys(keys=keys, url_variable=url_variable, url=env.get(url_variable) or url)
 
 
 def strict_argv(
@@ -66,7 +91,7 @@ def strict_argv(
     begin = (*python, str(_HERE / "hand_over.py"), str(_LINE), str(_PORT), *argv)
     settings = {
         "hosts": sorted(set(hosts)),
-        "marks": dict(masked.marks),
+        "keys": {name: structs.asdict(key) for name, key in masked.keys.items()},
         "vendor": masked.vendor,
         "encrypted": masked.encrypted,
     }

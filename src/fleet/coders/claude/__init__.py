@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar
 
 from fleet.coders.base import (
@@ -78,9 +79,13 @@ class ClaudeCoder(Coder):
         "api.anthropic.com", "console.anthropic.com", "platform.claude.com",
     )  # fmt: skip
     url_variables: ClassVar[tuple[str, ...]] = ("ANTHROPIC_BASE_URL",)
-    maskable: ClassVar[tuple[str, ...]] = (
-        "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN",
-    )  # fmt: skip
+    maskable: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "ANTHROPIC_API_KEY": "x-api-key",
+            "ANTHROPIC_AUTH_TOKEN": "authorization: Bearer",
+            "CLAUDE_CODE_OAUTH_TOKEN": "authorization: Bearer",
+        }
+    )
     vendor_url: ClassVar[str] = "https://api.anthropic.com"
     login_args: ClassVar[tuple[str, ...]] = ("auth", "login")
     status_args: ClassVar[tuple[str, ...]] = ("auth", "status", "--text")
