@@ -13,6 +13,7 @@ from msgspec import Struct
 from fleet.evidence.test_runs import is_test_run, may_test, shows_failure
 from fleet.schemas import Check, Command, Finding, Finished, Receipt
 from fleet.schemas.policy import ARTIFACT
+from fleet.schemas.shown_text import some
 from fleet.tripwire import shell_parser
 
 #: Programs that report on a task and do no work on it.
@@ -64,6 +65,8 @@ _DISPATCHED = re.compile(
 )
 #: How a command ended, in a sentence about it.
 _ENDED = {"failed": "failed", "denied": "was refused", "never ended": "never ended"}
+#: How many names a finding lists.
+_NAMES = 5
 #: Output tokens below which a success without text counts as empty.
 _FEWEST_TOKENS = 20
 
@@ -214,6 +217,17 @@ def _no_artifact(facts: ClaimFacts) -> str:
     return f"{path} is not there, or is as it was" if facts.artifact is False else ""
 
 
+def _shared_path(facts: ClaimFacts) -> str:
+    changes = facts.receipt.changes
+    if changes is None or not changes.shared:
+        return ""
+    names = some(changes.shared, _NAMES)
+    return (
+        f"it committed {names}, which the project shares with every copy and which is not part of"
+        " the work: take it out of the commits (git rm -r --cached PATH, git commit --amend)"
+    )
+
+
 def _pseudo_calls(facts: ClaimFacts) -> str:
     found = _PSEUDO.search(facts.words)
     if not found or (facts.shows_tools and facts.deeds > 0):
@@ -326,6 +340,12 @@ RULES: tuple[ClaimRule, ...] = (
         "A plan was asked for, and what it wrote cannot be made into tasks.",
         lambda facts: facts.plan_problem,
         expects=("plan",),
+        suspects=False,
+    ),
+    ClaimRule(
+        "shared_path",
+        "It committed what the project shares with every copy by a link.",
+        _shared_path,
         suspects=False,
     ),
     ClaimRule(

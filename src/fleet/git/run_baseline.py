@@ -68,23 +68,27 @@ def ref_of(key: str) -> str:
     return f"{OURS}{ref_word(task)}/{run}"
 
 
-def record_base(cwd: str, key: str, *, home: Path, keep: Path | None = None) -> Base | None:
+def record_base(
+    cwd: str, key: str, *, home: Path, keep: Path | None = None, shared: tuple[str, ...] = ()
+) -> Base | None:
     """The repository around a directory, with a snapshot; None if there is no repository.
 
-    Files below `home` are fleet's own and left out. `keep` is where the index is kept for
-    `changes_since`. An error is returned as `trouble`; a configuration of the repository that
-    cannot be read raises GitFailed.
+    Files below `home` are fleet's own and left out, and so are the links at `shared`. `keep` is
+    where the index is kept for `changes_since`. An error is returned as `trouble`; a configuration
+    of the repository that cannot be read raises GitFailed.
     """
     repo = repository.find(cwd)
     if repo is None:
         return None
     until, began = time.monotonic() + LIMIT, time.time_ns()
-    base = Base(root=repo.root, git_dir=repo.git_dir, common_dir=repo.common_dir)
+    base = Base(root=repo.root, git_dir=repo.git_dir, common_dir=repo.common_dir, shared=shared)
     own = own_repository(home, repo)
     try:
-        base = _around(refs_of(own, repo, until), repo)
+        base = structs.replace(_around(refs_of(own, repo, until), repo), shared=shared)
         with tree_snapshot.opened(own, repo, until) as (git, index):
-            tree = tree_snapshot.take_snapshot(git, without=_of_fleet(repo, home))
+            tree = tree_snapshot.take_snapshot(
+                git, without=_of_fleet(repo, home), shared=shared, head=base.head
+            )
             message = f"fleet: the working tree as {key} found it\n\n{left_out.time_line(began)}"
             commit = _store_start(git, repo, until, key, tree, base.head, message)
             if keep is not None:
@@ -191,6 +195,10 @@ def changes_since(base: Base, run: Run, *, stored: bool = False) -> Changes:
             tree = TreeSnapshot(id=tree_of(git, found_then))
         found = structs.replace(found, hidden=tuple(map(shown, hidden)))
         keep_objects(git, tree.id, base.head)
+        if base.shared:
+            listed = git.ask("ls-tree", "-r", "-z", "--name-only", tree.id, "--", *base.shared)
+            names = [shown(name) for name in listed.split(b"\0")[:MOST_FILES] if name]
+            found = structs.replace(found, shared=tuple(names))
         return _compared(git, found, tree, known, run)
     except (GitFailed, OSError) as error:
         return structs.replace(found, trouble=str(error))
@@ -258,7 +266,9 @@ def _tree_now(
             index.unlink(missing_ok=True)
             git.ask("read-tree", before)
         hidden = left_out.hidden_directories(git, base.snapshot)
-        tree = tree_snapshot.take_snapshot(git, without=home, known=known, committed=committed)
+        tree = tree_snapshot.take_snapshot(
+            git, without=home, shared=base.shared, head=head, known=known, committed=committed
+        )
         return tree, hidden
 
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -121,16 +121,22 @@ def take_snapshot(
     git: Git,
     *,
     without: Iterable[str] = (),
+    shared: Sequence[str] = (),
+    head: str = "",
     known: Mapping[str, str] = {},
     committed: str = "",
 ) -> TreeSnapshot:
     """Store the working tree at this moment. `git` works on a separate index, which is up to date
     afterwards. What is below a directory in `without` is not looked at; new files in `known`, which
     an earlier snapshot left out with these marks, are left out. Files of the commit `committed` are
-    stored whatever rule ignores them.
+    stored whatever rule ignores them. At and below the paths in `shared` nothing counts but what
+    the commit `head` holds.
     """
     root = git.repo.root
+    _untrack(git, shared, head)
     changed, new = _differing(git)
+    below = tuple(f"{name}/" for name in shared)
+    new = [name for name in new if name not in shared and not name.startswith(below)]
     new += sorted(_committed(git, committed) - set(new)) if committed else []
     folders = tuple(f"{name.rstrip('/')}/" for name in without)
     new = [name for name in new if name not in known and not name.startswith(folders)]
@@ -158,6 +164,15 @@ def _update(git: Git, how: str, names: list[str]) -> None:
     if names:
         feed = b"".join(os.fsencode(name) + b"\0" for name in names)
         git.ask("update-index", "-z", "--add", "--replace", how, "--stdin", feed=feed)
+
+
+def _untrack(git: Git, paths: Sequence[str], head: str) -> None:
+    """Take out of the index what it has at and below these paths, and the commit has not."""
+    if paths:
+        held = git.ask("ls-tree", "-r", "-z", "--name-only", head, "--", *paths) if head else b""
+        tracked = git.ask("ls-files", "-z", "--", *paths).split(b"\0")
+        gone = {name for name in tracked if name}.difference(held.split(b"\0"))
+        _update(git, "--force-remove", [os.fsdecode(name) for name in sorted(gone)])
 
 
 def is_below_link(root: str, name: str) -> bool:

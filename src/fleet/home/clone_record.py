@@ -31,6 +31,8 @@ class CloneRecord(Struct, frozen=True, kw_only=True):
     made: bool = False
     #: The project's set-up commands have succeeded in the clone.
     set_up: bool = False
+    #: The paths below the clone where fleet put links to what the project shares.
+    shared: tuple[str, ...] = ()
 
 
 _RECORD = JsonRecord(CloneRecord, limit=1 << 16)

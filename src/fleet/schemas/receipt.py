@@ -82,6 +82,8 @@ class Base(Struct, frozen=True, kw_only=True):
     refs: dict[str, str] = field(default_factory=dict[str, str])
     #: Files that an agent must not change (hooks, settings of git and agents), as a digest by path.
     guarded: dict[str, str] = field(default_factory=dict[str, str])
+    #: The paths where fleet put links to what the project shares: no file there is work.
+    shared: tuple[str, ...] = ()
     #: Why there is no snapshot; empty if there is one.
     trouble: str = ""
     #: What the run finds begun; None: nothing.
@@ -111,6 +113,8 @@ class Changes(Struct, frozen=True, kw_only=True):
     tree: str = ""
     #: Directories that hide themselves from git since: their own `.gitignore` names all in them.
     hidden: tuple[str, ...] = ()
+    #: Files of commits at paths that the project shares with every copy by a link.
+    shared: tuple[str, ...] = ()
     #: New commits on the branch.
     commits: tuple[str, ...] = ()
     #: Where the whole difference is kept, below the run's directory; empty if there is none.

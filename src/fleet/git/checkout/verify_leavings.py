@@ -37,7 +37,7 @@ def put_leavings_aside(run: Run, base: Base | None, tree: str) -> int:
         return 0
     own, until = known_repository(home.path, repo.root), time.monotonic() + _LIMIT
     with tree_snapshot.opened(own, repo, until, run.task_dir / INDEX) as (git, index):
-        now = tree_snapshot.take_snapshot(git, committed=tree).id
+        now = tree_snapshot.take_snapshot(git, shared=base.shared, head=tree, committed=tree).id
         changed = list(map(os.fsdecode, changed_names(git, tree, now)))
         if changed:
             _move_away(Path(clone), changed, _place(Path(repo.git_dir), run.number))

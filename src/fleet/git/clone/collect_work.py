@@ -15,6 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.git import tree_snapshot
+from fleet.git.checkout.shared_paths import is_link_to
 from fleet.git.clone import agent_git_dir, clone_place
 from fleet.git.clone.source_facts import SourceFacts, facts_of
 from fleet.git.clone.task_refs import RefMove, TaskRefs, why_not_moved
@@ -29,7 +30,7 @@ from fleet.git.repository import Repository, shown
 from fleet.git.run_baseline import INDEX
 from fleet.git.tree_snapshot import TreeSnapshot
 from fleet.git.user_settings import ignore_rules
-from fleet.home import Home
+from fleet.home import Home, clone_record
 
 #: Seconds for all git commands of one collection, and the largest pack of new objects.
 _LIMIT = 120.0
@@ -62,6 +63,9 @@ class ClonedWork:
         self.git = git
         self._refs, self._facts = refs, facts
         self._place, self._index = home.clone(refs.task_id), kept_index(home, refs.task_id)
+        record = clone_record.read(home, refs.task_id)
+        #: The paths where fleet put links to what the project shares.
+        self._shared = record.shared if record is not None else ()
         #: Where the objects are that are no agent's: the project's, and fleet's own of the clone.
         self._stores = stores
         self._agent = agent_git_dir.read_head(self._place / ".git")
@@ -127,7 +131,9 @@ class ClonedWork:
                 index.unlink(missing_ok=True)
             if not index.exists():
                 git.ask("read-tree", self.head)
-            now = tree_snapshot.take_snapshot(git, committed=self.head)
+            now = tree_snapshot.take_snapshot(
+                git, shared=self._shared, head=self.head, committed=self.head
+            )
             self.tree = now.id
             self._left_out = bool(now.left_out)
             self.beyond = self._beyond(git, now)
@@ -147,14 +153,22 @@ class ClonedWork:
         return f"another repository ({shown(inside[0])})" if inside else ""
 
     def ignored(self) -> bool:
-        """The clone holds files that git ignores (downloads, results, builds), or secrets."""
-        if self._left_out:
+        """The clone holds files that git ignores (downloads, results, builds), or secrets; or what
+        an agent put in the place of a link of fleet's.
+        """
+        links = [name for name in self._shared if self._is_shared_link(name)]
+        replaced = set(self._shared).difference(links)
+        if self._left_out or any(os.path.lexists(self._place / name) for name in replaced):
             return True
         with tree_snapshot.copied_index(self.git.repo) as index:
             git = self._over(index)
             git.ask("read-tree", self.head)
             ask = ("ls-files", "-z", "--others", "--exclude-standard", "--ignored", "--directory")
-            return bool(git.ask(*ask, "--no-empty-directory"))
+            listed = git.ask(*ask, "--no-empty-directory").split(b"\0")
+            return bool({_text(name) for name in listed if name}.difference(links))
+
+    def _is_shared_link(self, name: str) -> bool:
+        return is_link_to(self._place / name, f"{self._refs.git.repo.root}/{name}")
 
     def committed(self, message: str) -> str:
         """The commit with all the work: HEAD, or a commit on top with what was not committed."""

@@ -52,14 +52,14 @@ def ensure_clone(home: Home, task_id: str, cwd: str, commit: str = "") -> CloneR
     making.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     place = home.clone(task_id)
     if clone_place.is_there(home, task_id) and any(place.iterdir()):
-        _mend(home, refs, place, making, until)
+        _mend(home, refs, place, making, until, record.shared)
         return record if record.made else write(home, task_id, structs.replace(record, made=True))
     put_aside_setup(home.task(task_id) / FOLDER)
     making.mkdir(mode=0o700)
     make_git_dir(making / ".git", refs.git, refs.branch_ref, refs.latest() or record.commit)
     git_in(making / ".git", making, until).ask("reset", "--quiet", "--hard")
     making.rename(place)
-    return write(home, task_id, structs.replace(record, made=True, set_up=False))
+    return write(home, task_id, structs.replace(record, made=True, set_up=False, shared=()))
 
 
 def _repository(cwd: str) -> Repository:
@@ -92,7 +92,9 @@ def _planned(refs: TaskRefs, wanted: str) -> CloneRecord:
     return CloneRecord(repository=git.repo.root, commit=commit, branch=branch)
 
 
-def _mend(home: Home, refs: TaskRefs, place: Path, making: Path, until: float) -> None:
+def _mend(
+    home: Home, refs: TaskRefs, place: Path, making: Path, until: float, shared: tuple[str, ...]
+) -> None:
     """Make a clone fit for the next run: files that are there stay, whatever became of `.git`."""
     dot = place / ".git"
     if is_git_dir(dot):
@@ -102,7 +104,7 @@ def _mend(home: Home, refs: TaskRefs, place: Path, making: Path, until: float) -
     if os.path.lexists(dot):
         _put_aside(dot, home.task(refs.task_id) / FOLDER)
     commit = refs.latest() or commit_of(refs.git, refs.base_ref)
-    make_git_dir(making, refs.git, refs.branch_ref, commit)
+    make_git_dir(making, refs.git, refs.branch_ref, commit, shared)
     git_in(making, place, until).ask("read-tree", commit)
     making.rename(dot)
 

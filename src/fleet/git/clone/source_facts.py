@@ -8,7 +8,7 @@ not taken over: hooks, filters, drivers, helpers, and remotes that name a progra
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from fleet.errors import FleetError
 from fleet.git import repository
+from fleet.git.checkout.shared_paths import exclude_lines
 from fleet.git.git_command import Git
 from fleet.git.own.fresh_git_dir import write_alternates, write_git_dir
 from fleet.git.own.own_repository import object_stores
@@ -59,13 +60,17 @@ def facts_of(repo: Repository) -> SourceFacts:
     )
 
 
-def make_git_dir(place: Path, git: Git, branch: str, commit: str) -> None:
-    """Make a git directory for a clone of git's repository, with `branch` at `commit`."""
+def make_git_dir(
+    place: Path, git: Git, branch: str, commit: str, shared: Iterable[str] = ()
+) -> None:
+    """Make a git directory for a clone of git's repository, with `branch` at `commit`. `shared`:
+    the links that the clone has to what the project shares.
+    """
     facts = facts_of(git.repo)
     write_git_dir(place, sha256=facts.sha256, config=facts.config)
     write_alternates(place, [facts.objects])
     (place / "packed-refs").write_bytes(packed_refs(git, {branch: commit}))
-    (place / "info/exclude").write_bytes(facts.exclude)
+    (place / "info/exclude").write_bytes(facts.exclude + b"\n" + exclude_lines(shared))
     if facts.shallow is not None:
         (place / "shallow").write_bytes(facts.shallow)
     (place / "HEAD").write_text(f"ref: {branch}\n", encoding="utf-8")

@@ -18,7 +18,7 @@ from fleet.errors import FleetError
 from fleet.evidence import other_task_dirs
 from fleet.evidence.verify_commands import CommandBox, check_all
 from fleet.git import repository, snapshot_index
-from fleet.git.checkout.shared_paths import share_with_clone
+from fleet.git.checkout.shared_paths import share_with_clone, unshared
 from fleet.git.clone import clone_place
 from fleet.git.clone.ensure_clone import ensure_clone
 from fleet.git.clone.source_facts import objects_of_clone
@@ -171,13 +171,17 @@ def _isolated(order: WorkspaceOrder, task_dir: Path, abandon: threading.Event) -
     if not record.set_up:
         project = _project(record, order.project)
         where = _inside(home, task_id, record, project)
-        share_with_clone(project, policy.copies.share, where, home.clone(task_id))
+        place = home.clone(task_id)
+        missing = unshared(project, policy.copies.share, where, place)
+        shared = tuple(dict.fromkeys((*record.shared, *missing)))
+        record = clone_record.write(home, task_id, structs.replace(record, shared=shared))
+        share_with_clone(project, policy.copies.share, where, place, shared)
         if not _set_up(order, where, project, abandon):
             return None
         clone_record.write(home, task_id, structs.replace(record, set_up=True))
         clone_place.note_size(home, task_id)
     back = sent_back_clone(home, task_id)
-    base = _recorded(order, cwd, task_dir, record.repository)
+    base = _recorded(order, cwd, task_dir, record)
     if back is None or base is None:
         return Workspace(cwd=cwd, base=base)
     merge, words = back
@@ -256,15 +260,19 @@ def _project(record: CloneRecord, path: str) -> str:
     return place if inside else record.repository
 
 
-def _recorded(order: WorkspaceOrder, cwd: str, task_dir: Path, project: str = "") -> Base | None:
+def _recorded(
+    order: WorkspaceOrder, cwd: str, task_dir: Path, record: CloneRecord | None = None
+) -> Base | None:
     repo = repository.find(cwd)
     if repo is None:
         return None
     # Before there is anything that could be forgotten.
+    project = record.repository if record is not None else ""
     snapshot_index.note(order.home, order.task_id, repo.root, project)
     other_task_dirs.record(order.home, order.task_id, repo.root, order.others)
     key = f"{order.task_id}/{order.number}"
-    base = record_base(cwd, key, home=order.home.path, keep=task_dir / INDEX)
+    shared = record.shared if record is not None else ()
+    base = record_base(cwd, key, home=order.home.path, keep=task_dir / INDEX, shared=shared)
     if order.number > KEPT_RUNS:
         drop_snapshots(order.home, repo, order.task_id, order.number - KEPT_RUNS)
     return base

@@ -1,6 +1,8 @@
 """What a project shares with its copies."""
 
-from fleet.git.checkout.shared_paths import link_shared, share_with_clone
+import pytest
+
+from fleet.git.checkout.shared_paths import exclude_lines, link_shared, share_with_clone, unshared
 from tests.repos import Repo
 
 
@@ -45,7 +47,30 @@ def test_a_link_in_a_clone_is_no_new_file(tmp_path):
     clone = Repo(tmp_path / "clone")
     clone.commit(_dot_gitignore=".venv/\n", app__x="1\n")
     (tmp_path / "project/app/.venv").mkdir(parents=True)
-    where = str(clone.root / "app")
-    share_with_clone(str(tmp_path / "project/app"), (".venv",), where, clone.root)
+    project, share, where = str(tmp_path / "project/app"), (".venv",), str(clone.root / "app")
+    shared = unshared(project, share, where, clone.root)
+    assert shared == ("app/.venv",)
+    share_with_clone(project, share, where, clone.root, shared)
     assert (clone.root / "app/.venv").is_symlink()
     assert clone.git("status", "--porcelain") == ""
+
+
+def test_a_path_of_the_projects_own_commits_is_not_taken_for_a_link_of_fleets(tmp_path):
+    """A link that git holds is the project's, even one to the same place."""
+    project, clone = tmp_path / "project", Repo(tmp_path / "clone")
+    (project / ".venv").mkdir(parents=True)
+    (clone.root / ".venv").symlink_to(project / ".venv")
+    clone.commit()
+    assert unshared(str(project), (".venv",), str(clone.root), clone.root) == ()
+    assert link_shared(str(project), (".venv",), str(clone.root)) == (".venv",)
+
+
+@pytest.mark.parametrize("name", ["a[b]", "a*", "a?b", " lead", "tail ", "!x", "#x", "back\\slash"])
+def test_git_takes_the_name_of_a_shared_path_as_it_is(tmp_path, name):
+    """Whatever stands for other letters in a rule."""
+    clone = Repo(tmp_path / "clone")
+    clone.commit()
+    (clone.root / ".git/info/exclude").write_bytes(exclude_lines((name,)))
+    (clone.root / name).symlink_to("/nowhere")
+    (clone.root / "ab").symlink_to("/nowhere")
+    assert clone.git("status", "--porcelain") == "?? ab"
