@@ -91,6 +91,7 @@ export interface Changes {
   lost_bytes: number;
   tree: string;
   hidden: string[];
+  shared: string[];
   commits: string[];
   diff: string;
   trouble: string;
