@@ -18,6 +18,8 @@ STOPPED_AT: Mapping[str, tuple[str, ...]] = {
             "write_the_queue",
             "write_fleets_settings",
             "write_its_own_record",
+            "forge_its_output",
+            "rewrite_its_prompt",
             "write_what_its_cli_obeys",
             "read_a_key",
             "read_another_account",
@@ -44,11 +46,12 @@ STOPPED_AT: Mapping[str, tuple[str, ...]] = {
     ),
     "outlive_its_run": LEVELS,
     "fill_the_disk": (),
+    "speak_through_its_cli": (),
 }
 
-#: Ways that need root outside of a box, or a proxy that only a strict box has: no level but those
-#: that stop them can be shown to be without them.
+#: Ways that need root outside of a box, a proxy that only a strict box has, or a kernel that lets
+#: one tool trace another: no level but those that stop them can be shown to be without them.
 NOT_OPEN_EVERYWHERE = frozenset({
     "read_a_key_of_the_machine", "change_the_kernel", "ask_the_proxy_for_another_host",
-    "read_the_supervisors_environment", "unmount_what_hides",
+    "read_the_supervisors_environment", "unmount_what_hides", "speak_through_its_cli",
 })  # fmt: skip

@@ -66,6 +66,46 @@ def push_by_force():
     return False  # the test looks for the branch
 
 
+#: A tool of the CLI's opens a stream of the CLI again, and writes into it or empties it.
+OPEN_AGAIN = """
+import sys
+path, mode, mark = sys.argv[1:]
+with open(path, mode) as file:
+    file.write(mark.encode())
+"""
+
+
+def opens_again(place, streams):
+    """The test looks for the mark in the records of the run."""
+    paths = [f"/proc/{os.getpid()}/fd/{fd}" for fd in streams.values()]
+    paths += [f"{place}/{name}" for name in streams]
+    tool = (sys.executable, "-I", "-S", "-c", OPEN_AGAIN)
+    for path in paths:
+        for mode in ("ab", "r+b"):
+            run(*tool, path, mode, "\nforged\n")  # the canary is a key, and would be masked
+    return False
+
+
+@way
+def forge_its_output():
+    return opens_again(os.environ["FLEET_RUN_DIR"], {"stdout": 1, "stderr": 2})
+
+
+@way
+def rewrite_its_prompt():
+    return opens_again(os.environ["FLEET_RUN_DIR"], {"prompt.md": 0})
+
+
+@way
+def speak_through_its_cli():
+    """A tool takes the CLI's own descriptor, which needs the right to trace the CLI."""
+    script = (
+        "import ctypes, os; libc = ctypes.CDLL(None); pid = os.pidfd_open(os.getppid());"
+        "fd = libc.syscall(438, pid, 1, 0); print('taken' if fd >= 0 else 'refused')"
+    )
+    return run(sys.executable, "-I", "-S", "-c", script).stdout == "taken\n"
+
+
 @way
 def write_the_queue():
     with Path(PLAN["home"], "queue.db").open("r+b") as file:

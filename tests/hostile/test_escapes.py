@@ -26,6 +26,12 @@ from tests.hostile.escape_table import LEVELS, NOT_OPEN_EVERYWHERE, STOPPED_AT
 
 AGENT = Path(__file__).with_name("escapes.py")
 CANARY = "canary-7b0e"
+#: What a run's files hold of an agent that opened its streams again.
+RECORDS = {
+    "stdout": "forge_its_output",
+    "stderr": "forge_its_output",
+    "prompt.md": "rewrite_its_prompt",
+}
 SECURITY = Path(__file__).parents[2] / "docs/security.md"
 
 
@@ -163,6 +169,9 @@ class Machine:
         for name, place in self._places().items():
             path = Path(str(self.root / level / place).replace("TASK", self.ids[level]))
             reached |= {name} if path.exists() and mark in path.read_text() else set()
+        run = self.home.task(self.ids[level]) / "runs/1"
+        for name, way in RECORDS.items():
+            reached |= {way} if "forged" in (run / name).read_text() else set()
         branches = subprocess.run(
             ["git", "-C", str(self.source), "branch"], capture_output=True, text=True, check=True
         ).stdout

@@ -66,6 +66,24 @@ def test_a_full_disk_neither_holds_the_supervisor_nor_costs_an_attempt(scene, tm
     assert history(scene.folder(task)).attempts == 0
 
 
+def test_output_that_finds_no_room_costs_no_attempt(scene, tmp_path):
+    """The stream does not tell how the agent ended, and the machine is to blame for that."""
+    task = scene.add("mark:here await:go count:100 exit:0 | tool done end")
+    supervisor = scene.supervise("--until-idle")
+    scene.until_marked(task, "here")
+    fill(tmp_path)
+    (scene.folder(task) / "go").touch()
+    (run,) = scene.runs(task)
+    with pytest.raises(AssertionError):
+        scene.until(run.exit, patience=12)  # the record finds no room either
+    (tmp_path / "ballast").unlink()
+    assert scene.until_ended(supervisor) == 0
+    assert "No space left" in run.exit().short
+    assert scene.status(task) == "closed"
+    found = history(scene.folder(task))
+    assert (len(scene.runs(task)), found.attempts) == (2, 0)
+
+
 class FillsTheDisk(TelegramFake):
     """Takes the first message, and leaves no room to note that it did."""
 

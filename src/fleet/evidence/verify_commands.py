@@ -275,6 +275,7 @@ def _prepare(
         boxed=argv[0] != _SHELL,
         cwd=cwd,
         grace=_GRACE,
+        reopens=True,
     )
     return new_run(place, spec, folder=folder)
 
@@ -296,6 +297,8 @@ def _result(attempt: Run, command: str, *, timed_out: bool) -> Check | None:
         return None
     if ended.error is not None:
         return Check(command=command, trouble=f"could not be run: {ended.error.message}")
+    if ended.short:
+        return Check(command=command, trouble=f"its output could not be written: {ended.short}")
     return Check(
         command=command,
         code=None if timed_out else ended.code,

@@ -9,6 +9,7 @@ the keeper stops the agent by itself, and so it does when a lease was not renewe
 
 from __future__ import annotations
 
+import _thread
 import fcntl
 import os
 import sys
@@ -42,6 +43,10 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 #: Bytes of run.json at most.
 LARGEST = 4 << 20
+#: Bytes of output that are copied at a time.
+CHUNK = 1 << 17
+#: Seconds that an output without an end is waited for, once all processes of the run have ended.
+SILENCE = 1.0
 
 
 def main() -> NoReturn:
@@ -67,7 +72,9 @@ def main() -> NoReturn:
     with open(open_plain("run.json", os.O_RDONLY), "rb", buffering=0) as file:
         tree = AgentTree(loads(file.read(LARGEST).decode(errors="replace")))
     error = tree.start(lock)
-    tree.record(error, left=tree.keep())
+    left = tree.keep()
+    tree.finish_output()
+    tree.record(error, left)
     os._exit(0)  # taking the interpreter down politely would only cost time
 
 
@@ -99,6 +106,9 @@ class AgentTree:
         #: The moment from which on everything is killed; None while nothing is to end.
         self.deadline: float | None = None
         self.swept: Found = {}
+        self.outputs: list[Output] = []
+        #: Why output of the agent could not be written when the agent ended or was to be stopped.
+        self.short = ""
 
     def start(self, lock: int) -> dict[str, Any] | None:
         """Fork the agent, record the start, and only then let the agent run; returns the error, if
@@ -106,12 +116,19 @@ class AgentTree:
         """
         go, let_go = os.pipe()
         failed, fail = os.pipe()
+        pairs = [open_channel(reopens=bool(self.spec.get("reopens"))) for _ in range(2)]
         keeper = os.getpid()
         self.agent = os.fork()
         if self.agent == 0:
             os.close(let_go)
+            for fd, (_, end) in enumerate(pairs, start=1):
+                os.dup2(end, fd)
             become_agent(self.spec, keeper, lock, go, fail)
         os.close(fail)
+        for _, end in pairs:
+            os.close(end)
+        # Threads begin after the fork, which would copy the state of one thread only.
+        self.outputs = [Output(fd, source) for fd, (source, _) in enumerate(pairs, start=1)]
         self.began = utc(), time.monotonic()
         who = {"keeper": identity(keeper), "agent": identity(self.agent)}
         put("started", {**who, "at": self.began[0], "monotonic": self.began[1]}, durable=False)
@@ -159,6 +176,17 @@ class AgentTree:
             asked = signal.sigwait(WAKE)
         return descendants() if LINUX and time.monotonic() >= give_up else {}
 
+    def finish_output(self) -> None:
+        """Write what the agent has printed and the keeper has not read yet."""
+        self.note_shortage()
+        end = time.monotonic() + PATIENCE
+        for output in self.outputs:
+            output.finish(end)
+        self.note_shortage()
+
+    def note_shortage(self) -> None:
+        self.short = self.short or next((each.problem for each in self.outputs if each.problem), "")
+
     def reap(self) -> bool:
         """False once no child is left: to a subreaper that means no descendant either."""
         try:
@@ -174,6 +202,7 @@ class AgentTree:
     def obey(self, *, now: bool) -> None:
         """Stop the agent; processes that an ended agent left behind are killed at once."""
         self.deadline = time.monotonic()
+        self.note_shortage()
         if self.status is None:
             self.stop_asked = self.stop_asked or self.deadline
             self.stop = "now" if now else "graceful"
@@ -227,6 +256,7 @@ class AgentTree:
             "max_rss_bytes": usage.ru_maxrss * (1024 if LINUX else 1),
             "swept": leftovers(self.swept),
             "left": leftovers(left),
+            "short": self.short,
         }
         for _ in range(60):
             try:
@@ -237,6 +267,71 @@ class AgentTree:
                 complain("exit.json", problem)
                 time.sleep(1)
         return None
+
+
+class Output:
+    """One stream of the agent on its way to the run's file, which the agent cannot open.
+
+    While the file's disk is full the agent waits, as its program does for a slow reader.
+    """
+
+    def __init__(self, fd: int, source: int) -> None:
+        self.fd, self.source = fd, source
+        #: Why the last write failed; empty after one that went well.
+        self.problem = ""
+        self.reading = False
+        self.done = _thread.allocate_lock()
+        self.done.acquire()
+        _thread.start_new_thread(self.copy, ())
+
+    def copy(self) -> None:
+        try:
+            while data := self.read():
+                self.write(memoryview(data))
+        finally:
+            self.done.release()
+
+    def read(self) -> bytes:
+        self.reading = True
+        try:
+            return os.read(self.source, CHUNK)
+        except OSError:  # the agent ended with unread input of its own
+            return b""
+        finally:
+            self.reading = False
+
+    def write(self, rest: memoryview) -> None:
+        while rest:
+            try:
+                rest = rest[os.write(self.fd, rest) :]
+                self.problem = ""
+            except OSError as problem:
+                self.problem = f"{('stdout', 'stderr')[self.fd - 1]}: {problem.strerror}"
+                time.sleep(0.2)
+
+    def finish(self, end: float) -> None:
+        """Wait for the end of the output, which a process outside of the tree may hold open."""
+        silent_since = time.monotonic()
+        while not self.done.acquire(timeout=0.02):
+            now = time.monotonic()
+            if not self.reading:
+                silent_since = now
+            if now >= end or now - silent_since >= SILENCE:
+                return
+
+
+def open_channel(*, reopens: bool) -> tuple[int, int]:
+    """The keeper's end and the agent's end of one output.
+
+    A socket cannot be opened through /proc/<pid>/fd, as a file and a pipe can: no process can write
+    into an agent's output but those that were given it. `reopens`: a shell may open /dev/stderr.
+    """
+    if reopens:
+        return os.pipe()
+    import _socket
+
+    ours, theirs = _socket.socketpair()
+    return ours.detach(), theirs.detach()
 
 
 def lease_left() -> float:
@@ -265,7 +360,7 @@ def become_agent(spec: dict[str, Any], keeper: int, lock: int, go: int, fail: in
             os._exit(1)
         stage = "stdin"
         stdin = spec["stdin"]
-        os.dup2(open_plain(stdin, os.O_RDONLY) if stdin else os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(sealed_copy(stdin) if stdin else os.open(os.devnull, os.O_RDONLY), 0)
         stage = "cwd"
         os.chdir(spec["cwd"])
         stage = "exec"
@@ -378,6 +473,20 @@ def open_plain(name: str, flags: int) -> int:
         raise OSError(22, "not a plain file", name)
     os.set_blocking(fd, True)  # an agent that inherits the descriptor expects so
     return fd
+
+
+def sealed_copy(name: str) -> int:
+    """A file to read that no process can change, not even one that opens the descriptor again."""
+    fd = open_plain(name, os.O_RDONLY)
+    if not LINUX:  # only there can a process open another one's descriptor
+        return fd
+    sealed = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    while data := os.read(fd, CHUNK):
+        os.write(sealed, data)
+    os.lseek(sealed, 0, os.SEEK_SET)
+    seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+    fcntl.fcntl(sealed, fcntl.F_ADD_SEALS, seals)
+    return sealed
 
 
 def put(name: str, record: dict[str, Any], *, durable: bool) -> None:

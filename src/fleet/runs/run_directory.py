@@ -73,6 +73,9 @@ class RunSpec(Struct, frozen=True, kw_only=True):
     #: The keeper stops the agent once the moment in `held_until` has come: the run's lease is one
     #: of a queue that hosts share.
     leased: bool = False
+    #: The program may open its own output again, as `echo >/dev/stderr` does: pipes instead of
+    #: sockets. Not for an agent, whose output is evidence.
+    reopens: bool = False
     #: Seconds from SIGTERM to SIGKILL for processes that the agent left behind.
     sweep_grace: float = 0.5
     #: The agent is in a box: its program is the box's, and the agent has process numbers of its
@@ -157,6 +160,9 @@ class Exit(Struct, frozen=True, kw_only=True):
     swept: tuple[Leftover, ...] = ()
     #: Processes that could not be killed: another user's, or stuck in the kernel.
     left: tuple[Leftover, ...] = ()
+    #: Why output of the agent could not be written when it ended or was to be stopped, as on a full
+    #: disk. The machine is to blame, and what the run said is not known.
+    short: str = ""
 
 
 RUN_JSON = "run.json"

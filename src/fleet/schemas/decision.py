@@ -10,6 +10,8 @@ from fleet.schemas.task import Blocked, Released, Settlement
 SHUTDOWN = "the supervisor's shutdown"
 #: `Stopped.by` when the lease was lost.
 LEASE_LOST = "the loss of its lease"
+#: `Stopped.by` of a run whose output could not be written to the end.
+NO_ROOM = "a disk without room for its output"
 #: Values of `Stopped.by` that say nothing about the task.
 OURS = (SHUTDOWN, LEASE_LOST)
 #: `Stopped.by` of a run that is stopped for a message and resumed with it.

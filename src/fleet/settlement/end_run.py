@@ -49,10 +49,11 @@ from fleet.schemas import (
     Outcome,
     RateLimited,
     Receipt,
+    Stalled,
     Stopped,
     Verdict,
 )
-from fleet.schemas.decision import LEASE_LOST, Decision
+from fleet.schemas.decision import LEASE_LOST, NO_ROOM, Decision
 from fleet.schemas.outcome import leaves_claim
 from fleet.schemas.units import shown_span
 from fleet.settlement.build_receipt import build_receipt, seen_of
@@ -131,10 +132,13 @@ def outcome_of(ended: ExitedRun) -> Outcome:
     """Fleet's own reason, unless the agent had ended before the stop."""
     record, question = ended.record, ended.claim.blocked
     if ended.stop_reason is not None and not ended.ended_by_itself:
-        return ended.stop_reason
+        waited = isinstance(ended.stop_reason, Stalled) and _lacked_room(ended)
+        return Stopped(by=NO_ROOM) if waited else ended.stop_reason
     if question is not None and ended.started:
         return NeedsHuman(question=question)
     match ended.process_end:
+        case Ended() if _lacked_room(ended):
+            return Stopped(by=NO_ROOM)
         case Ended(exit=exit_record):
             if exit_record.stop == "timeout":
                 lasted = shown_span(exit_record.seconds)
@@ -146,6 +150,11 @@ def outcome_of(ended: ExitedRun) -> Outcome:
             return Lost(why=why or record.trouble or "its keeper was killed")
         case NeverStarted():
             return Lost(why=record.trouble or "it never started")
+
+
+def _lacked_room(ended: ExitedRun) -> bool:
+    """Output of the agent could not be written: its stream does not tell how it ended."""
+    return isinstance(ended.process_end, Ended) and bool(ended.process_end.exit.short)
 
 
 def by_stream(record: RunRecord, code: int | None, number: int | None) -> Outcome:

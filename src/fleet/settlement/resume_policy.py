@@ -15,7 +15,7 @@ from fleet.schemas import (
     Stalled,
     Stopped,
 )
-from fleet.schemas.decision import MESSAGE, SHUTDOWN
+from fleet.schemas.decision import MESSAGE, NO_ROOM, SHUTDOWN
 from fleet.schemas.outcome import CUT_OFF
 from fleet.schemas.policy import BUDGETS, DAY_BUDGETS
 
@@ -86,7 +86,7 @@ def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:
         case Failed(reason=reason):
             return reason in _RESUMABLE
         case Stopped(by=by):
-            return by == SHUTDOWN
+            return by in (SHUTDOWN, NO_ROOM)
         case RateLimited() | Lost():
             return True
         case _:

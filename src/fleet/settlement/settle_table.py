@@ -34,6 +34,7 @@ from fleet.schemas import (
 from fleet.schemas.decision import (
     LEASE_LOST,
     MESSAGE,
+    NO_ROOM,
     SHUTDOWN,
     Decision,
     blocked,
@@ -172,6 +173,9 @@ def _by_outcome(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             return released("its question was answered meanwhile: the same session goes on")
         case NeedsHuman(question=question):
             return blocked(question or "the agent blocked the task and gave no reason")
+        case Stopped(by=by) if by == NO_ROOM:
+            why = "the machine had no room for the agent's output: its session goes on"
+            return released(why, not_before=now + facts.wait)
         case Stopped():
             return stopped(outcome, facts.task_id)
         case Failed(reason=reason, detail=detail) if outcome.is_account and facts.elsewhere:

@@ -8,8 +8,9 @@ from fleet.evidence.inspect_run import Inspection
 from fleet.processes.keeper_client import Ended
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import Exit, RunSpec, new_run
-from fleet.schemas import Blocked, Failed, Released
-from fleet.settlement.end_run import end_of
+from fleet.schemas import Blocked, Failed, LimitExceeded, Released, Stalled, Stopped
+from fleet.schemas.decision import NO_ROOM
+from fleet.settlement.end_run import end_of, outcome_of
 from fleet.settlement.run_record import ExitedRun, RunRecord
 from tests.builders import NOW, a_task
 
@@ -41,3 +42,26 @@ def test_a_directory_that_is_removed_as_a_run_begins_costs_no_attempt(
     assert isinstance(end.ending.settlement, settlement)
     assert end.ending.counts == (settlement is Released)
     assert (f"its directory {cwd} is not there" in end.ending.why) == (settlement is Blocked)
+
+
+@pytest.mark.parametrize(
+    ("reason", "outcome"),
+    [
+        (None, Stopped(by=NO_ROOM)),
+        (Stalled(rung="silent"), Stopped(by=NO_ROOM)),
+        (Stopped(by="ada"), Stopped(by="ada")),
+        (LimitExceeded(limit="output"), LimitExceeded(limit="output")),
+    ],
+)
+def test_a_run_whose_output_found_no_room_is_not_judged_by_it(home, tmp_path, reason, outcome):
+    """An agent that waits for room looks stalled, and its stream ends in the middle."""
+    task, spec = a_task(id="fleet-1", cwd=str(tmp_path)), RunSpec(argv=("x",), cwd=str(tmp_path))
+    record = RunRecord(task, new_run(home.task(task.id), spec), ClaudeCoder(), env={}, spec=spec)
+    exited = Exit(
+        code=None, signal=9, stop="graceful", started_at=NOW, ended_at=NOW, seconds=9.0,
+        short="stdout: No space left on device",
+    )  # fmt: skip
+    ended = ExitedRun(
+        record=record, process_end=Ended(exited), said=AgentClaim(), stop_reason=reason
+    )
+    assert outcome_of(ended) == outcome

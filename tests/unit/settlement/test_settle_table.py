@@ -29,7 +29,7 @@ from fleet.schemas import (
     Stopped,
     Verdict,
 )
-from fleet.schemas.decision import LEASE_LOST, MESSAGE, SHUTDOWN
+from fleet.schemas.decision import LEASE_LOST, MESSAGE, NO_ROOM, SHUTDOWN
 from fleet.settlement.sent_back import LandTries
 from fleet.settlement.settle_table import (
     FULL_CONTEXTS,
@@ -170,6 +170,7 @@ ROWS = [
     ("Stopped by the supervisor's shutdown", Stopped(by=SHUTDOWN), facts()),
     ("Stopped as the lease was lost", Stopped(by=LEASE_LOST), facts()),
     ("Stopped to be told something", Stopped(by=MESSAGE), facts()),
+    ("Stopped, as there was no room for its output", Stopped(by=NO_ROOM), facts()),
     ("its program is missing", Lost(), facts(spawn_failure=MISSING)),
     ("it cannot be run for another reason", Lost(), facts(spawn_failure=NO_CWD)),
     ("it never started", Lost(), facts(started=False)),
