@@ -47,15 +47,13 @@ def main() -> None:
     open_output()
     load_msgspec()
     from fleet.errors import FleetError
-    from fleet.spool.inside_run import asked_inside_run
 
     args = sys.argv[1:]
     debug = "--debug" in args[:1]
     if debug:
         args = args[1:]
     try:
-        inside = asked_inside_run(args, os.environ)
-        code = _as_person(args) if inside is None else inside
+        code = _answer(args)
         sys.stdout.flush()
     except FleetError as error:
         if debug:
@@ -81,6 +79,22 @@ def main() -> None:
     _drop_unwritten()
     gc.freeze()  # the process ends: its memory need not be searched for garbage
     sys.exit(code)
+
+
+def _answer(args: list[str]) -> int:
+    """Carry out a command line for the one who asks: an agent by way of the supervisor, a process
+    inside of a run, or a person.
+    """
+    from fleet.processes.agent_identity import asked_by, give_up_changes
+    from fleet.spool.inside_run import asked_inside_run
+
+    if task := asked_by():
+        give_up_changes()
+        from fleet.cli.agent_line import carry_out
+
+        return carry_out(args, task)
+    inside = asked_inside_run(args, os.environ)
+    return _as_person(args) if inside is None else inside
 
 
 def _as_person(args: list[str]) -> int:

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from msgspec import UNSET
 
 from fleet.bd.command import GLOBAL, Call, Reply, Verb, encoded
-from fleet.bd.pflag import FlagError, parse, parts
+from fleet.bd.pflag import FlagError, Parsed, parse, parts
 from fleet.errors import FleetError
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Settings
@@ -160,10 +160,30 @@ def read_line(
     verb = find_verb(name)
     if verb is None:
         raise FlagError(unknown_command(name))
+    return call_of(
+        name, verb, parse((*verb.flags, *GLOBAL), rest), queue, env=env, settings=settings,
+        out=out, err=err, stdin=stdin, read_file=read_file,
+    )  # fmt: skip
+
+
+def call_of(
+    name: str,
+    verb: Verb,
+    line: Parsed,
+    queue: SqlQueue,
+    *,
+    env: Mapping[str, str],
+    settings: Settings | None = None,
+    out: TextIO | None = None,
+    err: TextIO | None = None,
+    stdin: TextIO | None = None,
+    read_file: Callable[[str], bytes] | None = None,
+) -> Call:
+    """The call of a verb with a line that was read before."""
     return Call(
         verb=verb,
         name=name,
-        line=parse((*verb.flags, *GLOBAL), rest),
+        line=line,
         queue=queue,
         env=env,
         settings=settings,

@@ -3,7 +3,7 @@
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -188,6 +188,25 @@ def _flag(known: Sequence[Flag], word: str, left: list[str]) -> Part:
 
 def _short(known: Sequence[Flag], letter: str) -> Flag | None:
     return next((flag for flag in known if flag.short == letter), None)
+
+
+def canonical(line: Parsed, without: Collection[str] = ()) -> list[str]:
+    """The line in the one form that can be read in one way only: each flag in a word with its
+    value, then the words behind `--`.
+    """
+    flags = [
+        word
+        for name, value in line.values.items()
+        if name not in without
+        for word in _typed(name, value)
+    ]
+    return [*flags, "--", *line.words]
+
+
+def _typed(name: str, value: Value) -> list[str]:
+    if isinstance(value, bool):
+        return [f"--{name}" if value else f"--{name}=false"]
+    return [f"--{name}={each}" for each in (value if isinstance(value, tuple) else (value,))]
 
 
 def take(

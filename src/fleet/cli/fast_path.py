@@ -37,6 +37,12 @@ class Quick(Struct, frozen=True, kw_only=True):
 
 def quickly(args: Sequence[str]) -> int | None:
     """Run a simple command line; returns the exit code, None: the line is for click."""
+    known = read_quickly(args)
+    return known[0].run(known[1]) if known is not None else None
+
+
+def read_quickly(args: Sequence[str]) -> tuple[Quick, Parsed] | None:
+    """Read a simple command line; None: the line is for click."""
     if not args or args[0] not in QUICK:
         return None
     quick: Quick = import_module(f"fleet.cli.{COMMANDS[args[0]][0]}").QUICK
@@ -44,7 +50,7 @@ def quickly(args: Sequence[str]) -> int | None:
         line = parse(quick.flags, args[1:])
     except FlagError:
         return None
-    return quick.run(line) if quick.takes(len(line.words)) else None
+    return (quick, line) if quick.takes(len(line.words)) else None
 
 
 def as_click(quick: Quick) -> "click.Command":

@@ -172,9 +172,11 @@ class KeptHome:
 
 
 def refuse_agents(env: Mapping[str, str], what: str) -> None:
-    """Raise Refused inside a run: an agent would judge the agent's own work."""
+    """Raise Refused inside a run, and in a process that answers an agent."""
+    from fleet.processes.agent_identity import refuse_agent
     from fleet.processes.process_identity import MARK  # for acts that only a person may do
 
+    refuse_agent(what, env)
     if env.get(MARK):
         raise Refused(f"an agent cannot {what}", hint="A person does that, outside of any run.")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fleet.coders import trusted_files
 from fleet.coders.installed import CoderHere, coders_on
-from fleet.control import Control
+from fleet.control import Control, refuse_agents
 from fleet.control.queue.needs_person import tasks_of_coders
 from fleet.errors import BadInput, FleetError, Refused
 from fleet.processes import process_identity
@@ -26,6 +26,7 @@ def trust_coders(fleet: Control, names: Sequence[str], *, every: bool) -> list[P
 
     Returns the files.
     """
+    refuse_agents(fleet.env, "trust the file of a coder")
     if process_identity.marks_above(os.getpid()):
         raise Refused("an agent cannot trust the file of a coder", hint="A person has to do it.")
     if every == bool(names):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from fleet.processes.agent_identity import refuse_agent
 from fleet.runs.run_directory import ProcessId
 
 if TYPE_CHECKING:
@@ -172,6 +173,7 @@ def open_pidfd(pid: int) -> int | None:
 
 def send(who: ProcessId, number: "signal.Signals") -> bool:
     """Signal this very process. False if it has ended or is another user's."""
+    refuse_agent(f"signal process {who.pid}")
     fd = pidfd(who)
     if fd is not None:
         try:

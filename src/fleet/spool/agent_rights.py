@@ -1,18 +1,17 @@
-"""What an agent may do with `bd` and `fleet`: one table, and the one rule that reads the table.
-Pure.
+"""What an agent may do with `bd` and `fleet`: one table, and the rules that read the table. Pure.
 
 Whatever is not in the table is refused. What is refused names the way that an agent has instead.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.bd.command import GLOBAL
 from fleet.bd.command_line import find_verb, split_command
 from fleet.bd.fleet_flags import OWN
-from fleet.bd.pflag import FlagError, Parsed, parse
+from fleet.bd.pflag import FlagError, Parsed, Value, parse
 from fleet.errors import BadInput, Refused
 from fleet.queue import PREFIX
 
@@ -128,28 +127,42 @@ BD: Mapping[str, Right] = {
 
 _PERSONS = Right(kind="refused", instead=_ONLY_PEOPLE)
 
-#: Every command of fleet; of `fleet task` every document.
-FLEET: Mapping[str, Right] = {
-    **dict.fromkeys(
-        ("coders", "log", "questions", "ready", "show", "stats", "status", "tasks", "usage",
-         "task log", "task plan", "task knowledge", "task events", "task stderr", "task receipt",
-         "task diff"),
-        Right(
-            kind="read",
-            refused_flags=frozenset(("follow", "watch")),
-            instead="Ask again later instead: a request is answered once.",
-        ),
-    ),
-    "bd": Right(kind="read"),
-    "review": Right(
+
+def _flags(names: Iterable[str]) -> str:
+    return ", ".join(f"--{name}" for name in sorted(names))
+
+
+def _reads(*flags: str) -> Right:
+    """A command that reads, with the flags that an agent may give."""
+    return Right(
         kind="read",
-        refused_flags=frozenset(("reject", "comment", "approve")),
-        instead=f"Only people judge work; {_COMMENT}",
+        flags=frozenset(flags),
+        instead=f"An agent gives {_flags(flags)}. A request is answered once: ask again later.",
+    )
+
+
+#: Every command of fleet that agents have, with its flags, and what they have instead of others. A
+#: command or a sub-command that is not named is refused.
+FLEET: Mapping[str, Right] = {
+    # `fleet` alone, and the group of all commands.
+    "": _reads("debug"),
+    **dict.fromkeys(("log", "questions", "show", "status"), _reads("json")),
+    "ready": _reads("json", "limit"),
+    "tasks": _reads("all", "json", "limit"),
+    "stats": _reads("json", "since"),
+    "task": _reads("json", "run", "stat"),
+    "usage": _reads("by", "json", "prices", "since"),
+    "bd": Right(kind="refused", instead="Write the command as: bd …, or fleet bd …"),
+    "review": Right(
+        kind="refused",
+        instead="To look at work: fleet task ID receipt, fleet task ID diff. Only people judge"
+        f" work; {_COMMENT}",
+    ),
+    "coders": Right(
+        kind="refused",
+        instead="A follow-up runs with the coder of its parent. Who ran a task: fleet show ID",
     ),
     "land": Right(kind="refused", instead=f"Only people land work; {_COMMENT}"),
-    "task restore": Right(
-        kind="refused", instead="Files that you need back are in git: git restore, git checkout"
-    ),
     **dict.fromkeys(("stop", "retry", "pause", "resume", "restart", "run", "shutdown"), Right(
         kind="refused", instead=f"Only people start and stop runs. {_OWN_END}"
     )),
@@ -166,11 +179,6 @@ FLEET: Mapping[str, Right] = {
         instead="An agent's tools are those of its own server, if its CLI has one: ask_human.",
     ),
     "compare": Right(kind="refused", instead=f"Only people compare coders; {_COMMENT}"),
-    **dict.fromkeys(
-        ("account", "accounts", "audit", "completion", "config", "demo", "doctor", "host", "hosts",
-         "init", "metrics", "notify", "otel", "queue", "schedule", "service", "web"),
-        _PERSONS,
-    ),
     "trust": Right(
         kind="refused", instead=f"An agent could have made the task itself; {_COMMENT}"
     ),
@@ -200,67 +208,64 @@ class AllowedLine(Struct, frozen=True, kw_only=True):
     kind: RightKind
     #: The name of the command, `dep add`.
     name: str
-    #: The line of bd, read; of a command of fleet's only its words.
-    line: Parsed
-    args: tuple[str, ...]
+    #: The line of bd, read once: what was ruled is what is carried out.
+    line: Parsed = Parsed({}, ())
+    #: The line of fleet's, which the process that carries it out reads and rules on.
+    args: tuple[str, ...] = ()
+
+    def with_flag(self, name: str, value: Value) -> "AllowedLine":
+        """The same line with one more flag, which fleet adds."""
+        line = Parsed({**self.line.values, name: value}, self.line.words)
+        return structs.replace(self, line=line)
 
 
 def allowed(
     program: str, args: Sequence[str], *, task: str, follow_ups: Sequence[str]
 ) -> AllowedLine:
     """What the table makes of a command line. Raises Refused, and BadInput for one that cannot be
-    read.
+    read. A line of fleet's is read and held against the table by the process that carries it out.
 
     `task` is the task of the run that asks, and `follow_ups` are those that its runs made.
     """
     if program == "mcp":
         return _of_mcp(args)
-    words = [word for word in args if word != "--debug"] if program == "fleet" else list(args)
-    if program == "fleet" and words[:1] != ["bd"]:
-        return _of_fleet(words, task)
-    return _of_bd(words[1:] if program == "fleet" else words, task, follow_ups)
+    if program == "fleet" and list(args[:1]) != ["bd"]:
+        return AllowedLine(program="fleet", kind="read", name="fleet", args=tuple(args))
+    return _of_bd(list(args[1:] if program == "fleet" else args), task, follow_ups)
+
+
+def check_fleet(command: str, given: Collection[str], task: str) -> None:
+    """Refuse a command of fleet's that was read, `coders trust`, with the flags that it was given.
+
+    The agent of `task` asks. Raises Refused for what the table does not name.
+    """
+    right = FLEET.get(command)
+    if right is None or right.kind != "read":
+        first = FLEET.get(command.partition(" ")[0], _PERSONS)
+        raise _refused(f"`fleet {command}`", _PERSONS if first.kind == "read" else first, task)
+    if wrong := set(given) - (right.flags or frozenset()):
+        raise _refused(f"`{f'fleet {command}'.strip()}` with {_flags(wrong)}", right, task)
 
 
 def _of_mcp(args: Sequence[str]) -> AllowedLine:
     right = MCP.get(args[0]) if len(args) == 1 else None
     if right is None:
         raise Refused(f"{' '.join(args)[:100]!r} is no tool that agents have")
-    return AllowedLine(
-        program="mcp", kind=right.kind, name=args[0], line=Parsed({}, ()), args=tuple(args)
-    )
-
-
-def _of_fleet(words: list[str], task: str) -> AllowedLine:
-    plain = tuple(word for word in words if not word.startswith("-"))
-    name = plain[0] if plain else "help"
-    if name == "task":
-        name = f"task {plain[2]}" if len(plain) > 2 else "task plan"
-    right = FLEET.get(name, _READ if not plain else Right(kind="refused", instead=_ONLY_PEOPLE))
-    flags = {word.lstrip("-").partition("=")[0] for word in words if word.startswith("-")}
-    if right.kind == "refused":
-        raise _refused(f"`fleet {name}`", right, task)
-    wrong = sorted(flags & right.refused_flags)
-    if name.startswith(("task", "log")) and "f" in flags:
-        wrong = ["follow"]
-    if wrong:
-        raise _refused(f"`fleet {name}` with --{wrong[0]}", right, task)
-    return AllowedLine(
-        program="fleet", kind="read", name=name, line=Parsed({}, plain), args=tuple(words)
-    )
+    return AllowedLine(program="mcp", kind=right.kind, name=args[0])
 
 
 def _of_bd(words: list[str], task: str, follow_ups: Sequence[str]) -> AllowedLine:
     name, rest = split_command(words)
     right = BD.get(name)
     if right is None and any(verb.startswith(f"{name} ") for verb in BD):
-        return AllowedLine(kind="read", name=name, line=Parsed({}, ()), args=tuple(words))
+        return AllowedLine(kind="read", name=name)
     if right is None:
         raise Refused(f"`bd {name}` is not a command that agents have", hint="See: bd --help")
     if right.kind == "refused":
         raise _refused(f"`bd {name}`", right, task)
     verb = find_verb(name)
     if verb is None:
-        return AllowedLine(kind=right.kind, name=name, line=Parsed({}, ()), args=tuple(words))
+        return AllowedLine(kind=right.kind, name=name)
     own = OWN if right.kind in ("create", "claim") else ()
     try:
         line = parse((*verb.flags, *GLOBAL, *own), rest)
@@ -269,7 +274,7 @@ def _of_bd(words: list[str], task: str, follow_ups: Sequence[str]) -> AllowedLin
     if not line.switch("help"):
         _check_flags(name, line, right, task)
         _check_tasks(name, line, right, task, follow_ups)
-    return AllowedLine(kind=_kind(right, line), name=name, line=line, args=tuple(words))
+    return AllowedLine(kind=_kind(right, line), name=name, line=line)
 
 
 def _kind(right: Right, line: Parsed) -> RightKind:
@@ -291,10 +296,9 @@ def _check_flags(name: str, line: Parsed, right: Right, task: str) -> None:
         wrong |= given - right.flags - _EVERYWHERE
     if not wrong:
         return
-    flags = ", ".join(f"--{flag}" for flag in sorted(wrong))
     if name == "update":
         right = _BY_COMMENT
-    raise _refused(f"`bd {name}` with {flags}", right, task)
+    raise _refused(f"`bd {name}` with {_flags(wrong)}", right, task)
 
 
 def _check_tasks(

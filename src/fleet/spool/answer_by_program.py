@@ -7,19 +7,20 @@ which the agent has no say. No word of an agent can become a flag: words stand b
 import os
 import sys
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 
 from fleet.bd.beads_create import create
-from fleet.bd.command import GLOBAL
-from fleet.bd.command_line import find_verb, split_command
-from fleet.bd.help import group_help, help_text
-from fleet.bd.pflag import Part, parts
+from fleet.bd.command_line import find_verb
+from fleet.bd.help import group_help, help_for, help_text
+from fleet.bd.pflag import Parsed, Value, canonical
 from fleet.errors import Refused
+from fleet.processes.agent_identity import ASKED_BY
 from fleet.processes.bounded_call import CallFailed, call
 from fleet.queue import doorbell
 from fleet.queue.beads.bd_cli.bd_client import BdClient, users_environment
 from fleet.queue.beads.write_lock import write_lock
 from fleet.spool.agent_rights import AllowedLine
-from fleet.spool.asker import Asker
+from fleet.spool.asker import Asker, Served
 from fleet.spool.drop_box import AgentRequest, Answer
 from fleet.spool.follow_up_rules import FOLLOWS
 
@@ -29,14 +30,22 @@ _LIMIT, _LARGEST = 30.0, 4 << 20
 _TEXT_OF = {"body-file": "description", "design-file": "design"}
 
 
-def answer_fleet(asked: AllowedLine, asker: Asker) -> Answer:
-    """Run a reading command of fleet's in a separate process."""
-    env = {**os.environ, "FLEET_HOME": str(asker.home.path), "NO_COLOR": "1", "TERM": "dumb"}
+def answer_fleet(asked: AllowedLine, asker: Asker) -> Served:
+    """Have a process that can change nothing read, rule on and carry out a line of fleet's."""
+    env = {
+        **os.environ, **asker.env, ASKED_BY: asker.task_id, "FLEET_HOME": str(asker.home.path),
+        "NO_COLOR": "1", "TERM": "dumb",
+    }  # fmt: skip
     argv = [sys.executable, "-P", "-m", "fleet", *asked.args]
     done = call(argv, timeout=_LIMIT, env=env, cwd=asker.home.path, limit=_LARGEST)
     if isinstance(done, CallFailed):
-        return Answer(code=1, out=done.text, err=f"Error: fleet {asked.name} {done.problem}\n")
-    return Answer(code=done.code, out=done.text, err=done.err)
+        err = f"Error: the command {done.problem}\n"
+        return Served(answer=Answer(code=1, out=done.text, err=err))
+    refused = done.code == Refused.exit_code
+    return Served(
+        answer=Answer(code=done.code, out=done.text, err=done.err),
+        refused=done.err.partition("\n")[0].removeprefix("Error: ") if refused else "",
+    )
 
 
 def answer_on_beads(
@@ -45,16 +54,15 @@ def answer_on_beads(
     """Have the real bd carry out one line that the table allows; `held`: new tasks wait for a
     person. Raises FleetError and FileMissing.
     """
-    name, rest = split_command(asked.args)
-    verb = find_verb(name)
+    verb = find_verb(asked.name)
     if verb is None:
-        return Answer(out=f"{group_help(name)}\n")
-    if name == "help" or asked.line.switch("help"):
-        return Answer(out=f"{help_text(asked.args)}\n")
-    pieces = parts((*verb.flags, *GLOBAL), rest)
+        return Answer(out=f"{group_help(asked.name)}\n")
+    if asked.name == "help" or asked.line.switch("help"):
+        text = help_text(asked.line.words) if asked.name == "help" else help_for(verb)
+        return Answer(out=f"{text}\n")
     if asked.kind == "create":
-        return _create(name, asked, pieces, request, asker, held=held)
-    line = [*name.split(), *_flags(pieces), "--", *_words(asked, pieces, request)]
+        return _create(asked, request, asker, held=held)
+    line = [*asked.name.split(), *canonical(_with_texts(asked, request))]
     if asked.kind == "read":
         return _call(["--readonly", *line], asker)
     try:
@@ -75,34 +83,19 @@ def _call(args: list[str], asker: Asker) -> Answer:
     return Answer(code=code, out=done.out.decode(errors="replace"), err=done.err)
 
 
-def _flags(pieces: list[Part]) -> list[str]:
-    """The flags of a line, each in one word; a file or standard input became words."""
-    return [
-        f"--{name}" if value is None else f"--{name}={value}"
-        for piece in pieces
-        for name, value in piece.flags
-        if name not in ("file", "stdin")
-    ]
-
-
-def _words(asked: AllowedLine, pieces: list[Part], request: AgentRequest) -> list[str]:
-    words = [word for piece in pieces for word in piece.words]
-    if asked.line.switch("stdin"):
+def _with_texts(asked: AllowedLine, request: AgentRequest) -> Parsed:
+    """The line with a file's content, or standard input, as its last word."""
+    line = asked.line
+    values = {name: value for name, value in line.values.items() if name not in ("file", "stdin")}
+    words = list(line.words)
+    if line.switch("stdin"):
         words.append(request.text("-"))
-    elif asked.line.has("file"):
-        words.append(request.text(asked.line.text("file")))
-    return words
+    elif line.has("file"):
+        words.append(request.text(line.text("file")))
+    return Parsed(values, tuple(words))
 
 
-def _create(
-    name: str,
-    asked: AllowedLine,
-    pieces: list[Part],
-    request: AgentRequest,
-    asker: Asker,
-    *,
-    held: bool,
-) -> Answer:
+def _create(asked: AllowedLine, request: AgentRequest, asker: Asker, *, held: bool) -> Answer:
     if asked.line.has("file") or asked.line.has("graph"):
         raise Refused(
             "on a beads queue an agent makes follow-ups one at a time",
@@ -113,8 +106,9 @@ def _create(
     link = [] if _is_linked(asked, asker.task_id) else [f"--deps={FOLLOWS}:{asker.task_id}"]
     env = {**os.environ, **asker.env}
     made = create(
-        asker.home.path, [*_inlined(pieces, request), *link], settings, verb=name, environ=env,
-        timeout=timedelta(seconds=asker.config.bd_timeout_s), held=held,
+        asker.home.path, [*link, *canonical(_inlined(asked.line, request))], settings,
+        verb=asked.name, environ=env, timeout=timedelta(seconds=asker.config.bd_timeout_s),
+        stdin=BytesIO(), held=held,
     )  # fmt: skip
     if made.tasks:
         asker.note_follow_ups(tuple(task.id for task in made.tasks), settings)
@@ -131,14 +125,14 @@ def _is_linked(asked: AllowedLine, task: str) -> bool:
     return any(word and task.endswith(word) for word in named)
 
 
-def _inlined(pieces: list[Part], request: AgentRequest) -> list[str]:
+def _inlined(line: Parsed, request: AgentRequest) -> Parsed:
     """The line with the content of files in the place of their names."""
-    line: list[str] = []
-    for piece in pieces:
-        if piece.flag in _TEXT_OF and piece.value is not None:
-            line.append(f"--{_TEXT_OF[piece.flag]}={request.text(piece.value)}")
-        elif piece.flag == "stdin" or (piece.flag == "description" and piece.value == "-"):
-            line.append(f"--description={request.text('-')}")
+    values: dict[str, Value] = {}
+    for name, value in line.values.items():
+        if name in _TEXT_OF:
+            values[_TEXT_OF[name]] = request.text(str(value))
+        elif name == "stdin" or (name == "description" and value == "-"):
+            values["description"] = request.text("-")
         else:
-            line += piece.typed
-    return line
+            values[name] = value
+    return Parsed(values, line.words)

@@ -6,11 +6,10 @@ What a line prints is a value: two agents' lines never share a stream.
 from io import StringIO
 from typing import cast
 
-from fleet.bd.command import Call, Reply
-from fleet.bd.command_line import answer as answer_line
-from fleet.bd.command_line import carry_out, read_line, show
-from fleet.bd.pflag import FlagError
-from fleet.errors import BadInput
+from fleet.bd.command import Call, Reply, Verb
+from fleet.bd.command_line import call_of, carry_out, find_verb, show
+from fleet.bd.help import group_help
+from fleet.bd.pflag import Parsed
 from fleet.queue.sql import dependencies
 from fleet.queue.sql.sql_queue import SqlQueue, Undone
 from fleet.queue.sql.tracker.related import edges_from, edges_to
@@ -31,12 +30,11 @@ def answer_on_sql(
         return _create(asked, request, asker, queue, held=held)
     if asked.kind == "link":
         _make_way(asked, queue)
-    out, err = StringIO(), StringIO()
-    code = answer_line(
-        asked.args, queue, env=asker.env, out=out, err=err,
-        stdin=cast("StringIO", request), read_file=request.content,
-    )  # fmt: skip
-    return Answer(code=code, out=out.getvalue(), err=err.getvalue())
+    verb = find_verb(asked.name)
+    if verb is None:
+        return Answer(out=f"{group_help(asked.name)}\n")
+    call = _call(asked, verb, asked.line, request, asker, queue)
+    return _shown(call, carry_out(call))
 
 
 def _create(
@@ -44,15 +42,10 @@ def _create(
 ) -> Answer:
     """Make follow-ups: all that the line asks for under the rules, or none."""
     settings = asker.follow_up_settings(queue.db.now())
-    out, err = StringIO(), StringIO()
-    args = (*asked.args, "--status=blocked") if held else asked.args
-    try:
-        call = read_line(
-            args, queue, env=asker.env, settings=settings, out=out, err=err,
-            stdin=cast("StringIO", request), read_file=request.content,
-        )  # fmt: skip
-    except FlagError as error:
-        raise BadInput(str(error)) from None
+    verb = find_verb(asked.name)
+    assert verb is not None
+    line = asked.with_flag("status", "blocked").line if held else asked.line
+    call = _call(asked, verb, line, request, asker, queue, settings)
     reply = Reply()
     try:
         with queue.db.writing():
@@ -62,8 +55,33 @@ def _create(
         pass
     else:
         asker.note_follow_ups(tuple(task.id for task in reply.created), settings)
+    return _shown(call, reply)
+
+
+def _call(
+    asked: AllowedLine,
+    verb: Verb,
+    line: Parsed,
+    request: AgentRequest,
+    asker: Asker,
+    queue: SqlQueue,
+    settings: Settings | None = None,
+) -> Call:
+    """The call of what the table has ruled on, with what the agent sent along."""
+    return call_of(
+        asked.name, verb, line, queue, env=asker.env, settings=settings,
+        out=StringIO(), err=StringIO(),
+        stdin=cast("StringIO", request), read_file=request.content,
+    )  # fmt: skip
+
+
+def _shown(call: Call, reply: Reply) -> Answer:
     code = show(call, reply)
-    return Answer(code=code, out=out.getvalue(), err=err.getvalue())
+    return Answer(
+        code=code,
+        out=cast("StringIO", call.out).getvalue(),
+        err=cast("StringIO", call.err).getvalue(),
+    )
 
 
 def _hold_to_rules(

@@ -81,6 +81,8 @@ def serve(
             return answer_tool(ruled.line, ruled.request, asker, tracker)
         if ruled.line.kind == "claim":
             return _record_claim(ruled.line, ruled.request, asker)
+        if ruled.line.program == "fleet":
+            return answer_fleet(ruled.line, asker)
         return Served(answer=_carry_out(ruled, ruled.line, asker, tracker))
     except FileMissing as wanted:
         return Served(answer=Answer(wanted=wanted.name))
@@ -104,8 +106,6 @@ def _carry_out(
     if ruled.on_tracker:
         assert tracker is not None
         return answer_on_sql(line, ruled.request, asker, tracker())
-    if line.program == "fleet":
-        return answer_fleet(line, asker)
     return answer_on_beads(line, ruled.request, asker)
 
 

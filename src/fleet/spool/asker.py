@@ -78,6 +78,8 @@ class Served(Struct, frozen=True, kw_only=True):
     """What a request came to."""
 
     answer: Answer
+    #: Why the process that read the line refused it; empty: it did not.
+    refused: str = ""
     #: The claim that was recorded with it.
     said: AgentClaim | None = None
     #: The name of fleet's own event for this act, and what the event says; empty: no event.

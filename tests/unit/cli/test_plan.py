@@ -14,7 +14,7 @@ from fleet.control.plan.plan_view import plan_view
 from fleet.errors import Refused
 from fleet.home.trusted_commands import untrusted
 from fleet.queue.protocol import Filter
-from fleet.spool.agent_rights import allowed
+from fleet.spool.agent_rights import check_fleet
 from tests.plans import DATA
 
 
@@ -105,8 +105,8 @@ def test_the_projects_verify_holds_for_every_task_of_a_plan(fleet, project):
 @pytest.mark.parametrize("verb", ["show", "apply", "write", "approve"])
 def test_no_agent_applies_a_plan(verb):
     """An agent could have written the spec, and its commands, itself."""
-    with pytest.raises(Refused, match="may not run `fleet plan`"):
-        allowed("fleet", ["plan", verb, "PLAN.toml", "--yes"], task="fleet-a", follow_ups=())
+    with pytest.raises(Refused, match=f"may not run `fleet plan {verb}`"):
+        check_fleet(f"plan {verb}", {"yes"}, "fleet-a")
 
 
 def test_the_tasks_of_a_plan_know_the_branch_that_they_were_made_on(fleet, project):

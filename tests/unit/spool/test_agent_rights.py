@@ -1,14 +1,12 @@
 """The table of what an agent may do: whole, and every row of it as promised."""
 
-import click
 import pytest
 
 from fleet.bd.command_line import STORAGE, VERBS, find_verb
 from fleet.bd.fleet_flags import OWN
 from fleet.cli import COMMANDS
-from fleet.cli.inspect import task
 from fleet.errors import BadInput, Refused
-from fleet.spool.agent_rights import BD, FLEET, allowed
+from fleet.spool.agent_rights import BD, FLEET, allowed, check_fleet
 
 READS = {name for name, right in BD.items() if right.kind == "read"}
 
@@ -22,12 +20,9 @@ def test_every_command_of_bd_has_a_row():
     assert set(BD) == set(VERBS) | set(STORAGE)
 
 
-def test_every_command_of_fleet_has_a_row():
-    """And so has every document of `fleet task`."""
-    (what,) = [p for p in task.command.params if p.name == "what"]
-    assert isinstance(what.type, click.Choice)
-    documents = {f"task {name}" for name in what.type.choices}
-    assert set(FLEET) == (set(COMMANDS) - {"task"}) | documents
+def test_every_row_of_fleet_names_a_command():
+    """What is not in the table is refused, so a row that names nothing helps no agent."""
+    assert set(FLEET) - {""} <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", sorted(BD))
@@ -42,16 +37,25 @@ def test_a_row_of_bd_does_what_it_says(name):
         assert ask(f"{name} fleet-other").kind == right.kind
 
 
-@pytest.mark.parametrize("name", sorted(set(FLEET) - {"bd"}))
+@pytest.mark.parametrize("name", sorted({*FLEET, *COMMANDS}))
 def test_a_row_of_fleet_does_what_it_says(name):
-    """Reading is open, and steering is people's."""
-    line = name.replace("task ", "task fleet-own ")
-    if FLEET[name].kind == "read":
-        assert ask(line, "fleet").program == "fleet"
+    """Reading is open with the flags that are named; all else is people's."""
+    right = FLEET.get(name)
+    if right is not None and right.kind == "read":
+        check_fleet(name, right.flags, "fleet-own")
+        with pytest.raises(Refused, match="with --surprise") as refused:
+            check_fleet(name, {"surprise"}, "fleet-own")
     else:
-        with pytest.raises(Refused) as refused:
-            ask(f"{line} x", "fleet")
-        assert refused.value.hint
+        with pytest.raises(Refused, match=f"`fleet {name}`") as refused:
+            check_fleet(name, (), "fleet-own")
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize("name", ["task restore", "coders trust", "status now", "config set"])
+def test_a_sub_command_without_a_row_is_refused(name):
+    """The right to a command is no right to what else goes by its first word."""
+    with pytest.raises(Refused, match=f"`fleet {name}`"):
+        check_fleet(name, (), "fleet-own")
 
 
 @pytest.mark.parametrize(
@@ -131,13 +135,11 @@ def test_what_cannot_be_read_is_not_carried_out(line):
         ask(line)
 
 
-@pytest.mark.parametrize(
-    "line", ["log --follow", "task fleet-own events -f", "nonsense", "task x restore"]
-)
-def test_fleet_answers_an_agent_once(line):
-    """What would follow for ever, and what is not known, is refused."""
-    with pytest.raises(Refused):
-        ask(line, "fleet")
+@pytest.mark.parametrize("line", ["log --follow", "stop x", "-- bd close x", "nonsense", ""])
+def test_a_line_of_fleets_is_left_to_the_process_that_reads_it(line):
+    """It is read once, by the command's own declaration, and not here."""
+    asked = ask(line, "fleet")
+    assert (asked.program, asked.args) == ("fleet", tuple(line.split()))
 
 
 def test_an_empty_id_names_no_task():

@@ -24,6 +24,7 @@ from fleet.files.file_lock import exclusive
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import open_regular, read_bounded
 from fleet.home import Home, home_from
+from fleet.processes.agent_identity import refuse_agent
 
 FILE, HEAD, _LOCK = "audit.jsonl", "audit.head", "audit.lock"
 #: What the first line follows.
@@ -194,7 +195,11 @@ def recording(
     session: str = "",
     env: Mapping[str, str],
 ) -> Generator[ActUnderWay]:
-    """Record what is done in here. `home` is asked afterwards: `fleet init` makes it."""
+    """Record what is done in here. `home` is asked afterwards: `fleet init` makes it.
+
+    Raises Refused in a process that answers an agent: what is recorded is an act of a person.
+    """
+    refuse_agent(f"run `{line}`", env)
     act = ActUnderWay(line=line)
     try:
         yield act

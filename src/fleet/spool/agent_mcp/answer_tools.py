@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct
 
 from fleet.errors import BadInput, NotFound
 from fleet.files.file_lock import exclusive
@@ -157,7 +157,7 @@ def _propose(
     held = asker.config.followups != "auto"
     if held:
         note = f"{PROPOSED} by the {asker.name}; fleet answer ID accept, or refuse"
-        line = structs.replace(line, args=(*line.args, f"--notes={note}"))
+        line = line.with_flag("notes", note)
     request = AgentRequest(program="bd", args=())  # its line names no files
     answer = (
         answer_on_beads(line, request, asker, held=held)

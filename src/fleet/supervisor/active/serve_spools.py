@@ -21,7 +21,7 @@ from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import Run
 from fleet.spool.answer_request import RuledRequest, error_answer, rule, serve
 from fleet.spool.asker import Asker, Served
-from fleet.spool.drop_box import MESSAGES, Answer, DropBox
+from fleet.spool.drop_box import MESSAGES, AgentRequest, Answer, DropBox
 from fleet.spool.post_messages import note_taken, post_messages
 from fleet.supervisor.assignments import ActiveRun
 from fleet.supervisor.state import SupervisorState
@@ -217,8 +217,10 @@ class SpoolServer:
         self._readers.submit(see_to, partial(self._seen_to, served, nonce, asker))
 
     def _seen_to(self, served: ServedBox, nonce: str, asker: Asker, seen: "_Seen") -> None:
-        if seen.ruled is not None and seen.ruled.refused:
-            self._log_refusal(served, seen.ruled)
+        if seen.ruled is not None:
+            refused = seen.ruled.refused or (seen.served.refused if seen.served else "")
+            if refused:
+                self._log_refusal(served, seen.ruled.request, refused)
         if seen.gone:
             self._ended(served, nonce)
         elif seen.ruled is None or seen.served is not None:
@@ -254,13 +256,13 @@ class SpoolServer:
             text = f"{run.task_id}: {_SAID[kind].format_map(facts)}"
             self._log.say(kind.removeprefix("fleet_"), text, task_dir=run.run.task_dir)
 
-    def _log_refusal(self, served: ServedBox, ruled: RuledRequest) -> None:
+    def _log_refusal(self, served: ServedBox, request: AgentRequest, refused: str) -> None:
         served.refusals += 1
         if served.refusals > _LOGGED:
             return
         asker = served.asker
-        line = " ".join((ruled.request.program, *ruled.request.args))[:200]
-        text = f"{asker.task_id}: refused to the {asker.name}: {line!r}: {ruled.refused}"
+        line = " ".join((request.program, *request.args))[:200]
+        text = f"{asker.task_id}: refused to the {asker.name}: {line!r}: {refused}"
         self._log.say("agent_refused", text, task_dir=asker.run.task_dir, by=asker.name)
 
     def _tracker(self) -> SqlQueue:

@@ -17,6 +17,7 @@ from typing import Any
 from fleet.errors import QueueBusy
 from fleet.files.safe_read import stamp_of
 from fleet.home import AGENT_BIN
+from fleet.processes.agent_identity import asked_by
 from fleet.processes.bounded_call import DEVNULL, Exited, Stream
 from fleet.queue.beads.bd_cli import bd_output
 from fleet.queue.beads.bd_cli.bd_process import LIMIT, capture
@@ -140,7 +141,7 @@ class BdClient:
             raise QueueBusy("too many calls of bd are under way")
         try:
             return capture(
-                [self.bd, *([] if actor is None else [f"--actor={actor}"]), *args],
+                [self.bd, *_own_flags(actor), *args],
                 cwd=self.home,
                 env={**self._variables, **(variables or {})},
                 timeout=seconds,
@@ -177,6 +178,13 @@ class BdClient:
                 raise bd_output.failure(ended, "version")
             _VERSIONS[key] = read_version(ended.out.decode(errors="replace"))
         return _VERSIONS[key]
+
+
+def _own_flags(actor: str | None) -> list[str]:
+    return [
+        *(["--readonly"] if asked_by() else []),
+        *([] if actor is None else [f"--actor={actor}"]),
+    ]
 
 
 def read_version(text: str) -> Version | None:

@@ -11,6 +11,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8Dumper
 
+from fleet.processes.agent_identity import asked_by
+
 #: Used where the address does not say otherwise.
 _DEFAULTS: dict[str, str | int] = {
     "application_name": "fleet",
@@ -47,6 +49,8 @@ def connect(dsn: str, dead_after: timedelta) -> psycopg.Connection:
     known = {**_DEFAULTS, **bounds}
     defaults: dict[str, Any] = {key: v for key, v in known.items() if key not in given}
     connection = psycopg.connect(dsn, autocommit=True, cursor_factory=psycopg.RawCursor, **defaults)
+    if asked_by():
+        connection.execute("SET default_transaction_read_only = on")
     # One width for every number, so that a statement is prepared once and not once a width.
     connection.adapters.register_dumper(int, Int8Dumper)
     return connection
