@@ -47,9 +47,10 @@ def main() -> None:
     open_output()
     load_msgspec()
     from fleet.errors import FleetError
+    from fleet.processes.agent_identity import asked_by
 
     args = sys.argv[1:]
-    debug = "--debug" in args[:1]
+    debug = "--debug" in args[:1] and not asked_by()  # an agent is shown no code of fleet's
     if debug:
         args = args[1:]
     try:

@@ -59,7 +59,7 @@ def git(place, *words):
 
 
 def test_a_run_is_told_by_what_it_changed(scene):
-    """Not by what the user had not finished; and it can be taken back."""
+    """Not by what the user had not finished; and the receipt says how to take it back."""
     scene.repo.put("src/a", "unfinished\n")
     task_id = add(scene, "rm src/a; echo new > src/b; git add src/b; git commit -qm b")
     run_all(scene)
@@ -71,7 +71,12 @@ def test_a_run_is_told_by_what_it_changed(scene):
     }
     assert changes.commits == (scene.repo.git("rev-parse", "HEAD"),)
     assert "-unfinished" in scene.fleet("task", task_id, "diff").stdout
-    done = scene.fleet("task", task_id, "restore")
+    shown = scene.fleet("task", task_id, "receipt").stdout.splitlines()
+    undo, bring_back = (line[12:] for line in shown[-2:])
+    for command in (undo, undo.replace("-R", "")):
+        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=30)
+        assert done.returncode == 0, done.stderr
+    done = subprocess.run(["sh", "-c", bring_back], capture_output=True, text=True, timeout=30)
     assert done.returncode == 0, done.stderr
     assert (scene.project / "src/a").read_text() == "unfinished\n"
 
@@ -93,7 +98,9 @@ def test_a_run_that_goes_too_far_is_blocked_with_what_it_did(scene):
         assert receipt(scene, task_id).verdict.state == "out_of_scope"
     # They were in one directory, and nobody can tell them apart.
     assert "worked in the same tree" in scene.task(tasks["outside_scope"]).notes
-    scene.fleet("task", tasks["bulk_deletion"], "restore", "--run", "1")
+    shown = scene.fleet("task", tasks["bulk_deletion"], "receipt").stdout.splitlines()
+    bring_back = shown[-1].strip().replace("FILE…", "data")
+    subprocess.run(["sh", "-c", bring_back], check=True, timeout=30)
     assert len(list((scene.project / "data").iterdir())) == 30
 
 

@@ -20,7 +20,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "web": ("inspect.web", "See and steer fleet in a browser."),
     "task": (
         "inspect.task",
-        "Print one task's log, plan, events, receipt or diff, or restore its files.",
+        "Print one task's log, plan, events, receipt or diff.",
     ),
     "log": ("run.log", "Print the supervisor's newest log."),
     "audit": ("inspect.audit", "Print what people did, and check the record of it."),

@@ -15,7 +15,7 @@ from fleet.spool.agent_rights import BD
     [
         "answer x yes", "stop --all --now", "pause", "bd create x", "bd close x", "bd dep add a b",
         "config set a=b", "land x", "land --all", "review x --approve", "plan approve x",
-        "task x restore a.py", "account add me", "shutdown", "mcp install claude --write",
+        "account add me", "shutdown", "mcp install claude --write",
         "web pair", "web revoke 1f", "host drain box", "queue accept", "compare x --with codex",
         "run --detach", "trust x", "land x --json", "bd dep remove a b", "bd comments add x y",
         "bd ready --claim", "bd rename-prefix x", "bd --json close x",

@@ -9,7 +9,6 @@ _ALWAYS = frozenset(
 #: Words after a command of which one makes it an act.
 _WITH = {
     "run": ("--detach", "-d"),
-    "task": ("restore",),
     "review": ("--reject", "--comment", "--approve"),
     "compare": ("--with", "--pick", "--discard"),
     "config": ("set",),

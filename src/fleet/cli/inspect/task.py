@@ -1,6 +1,6 @@
-"""`fleet task`: the files of one task, receipts and diffs, and restoring files."""
+"""`fleet task`: the files of one task, receipts and diffs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal
@@ -19,20 +19,18 @@ from fleet.control.landing.open_landings import landing_of_run
 from fleet.control.review.receipt_rows import landing_rows, receipt_rows, verdict_words
 from fleet.control.tasks.in_progress import in_progress
 from fleet.control.tasks.receipt import changes_of, diff_of, receipt_of
-from fleet.control.tasks.restore import RestorePlan, carry_out, plan
 from fleet.control.tasks.task_files import WHATS, What, document, followed, read_whole, whole
-from fleet.errors import BadInput, FleetError
+from fleet.control.tasks.undo import undo_commands
+from fleet.errors import BadInput
 from fleet.home.landing_json import Landing
 from fleet.schemas import Receipt
 from fleet.schemas.receipt import VERDICT_COLOURS
-from fleet.schemas.shown_text import one_line, some
+from fleet.schemas.shown_text import one_line
 
 #: What can be asked of a task.
-_WORDS = (*WHATS, "receipt", "diff", "restore")
+_WORDS = (*WHATS, "receipt", "diff")
 #: The column that values of a receipt begin at.
 _COLUMN = 12
-#: How many files are named that a run added.
-_MOST_NAMED = 5
 
 
 class WithRunning(click.Command):
@@ -63,28 +61,22 @@ def _help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 @click.command("task", cls=WithRunning)
 @task_id()
 @click.argument("what", type=click.Choice(_WORDS), required=False)
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--follow", "-f", is_flag=True, help="Go on until the run ends, or Ctrl-C.")
 @click.option(
     "--run", "number", type=click.IntRange(min=1), metavar="N",
-    help="Of this run instead of the latest (events, stderr, receipt, diff, restore).",
+    help="Of this run instead of the latest (events, stderr, receipt, diff).",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Raw JSON: log, events, receipt, diff.")
 @click.option("--stat", is_flag=True, help="Only the files of the diff, with their figures.")
-@click.option("--dry-run", is_flag=True, help="Say what restore would do, and do nothing.")
-@click.option("--force", is_flag=True, help="Restore also what changed since the run ended.")
 def command(
     task_id: str,
-    what: What | Literal["receipt", "diff", "restore"] | None,
-    paths: tuple[str, ...],
+    what: What | Literal["receipt", "diff"] | None,
     follow: bool,
     number: int | None,
     as_json: bool,
     stat: bool,
-    dry_run: bool,
-    force: bool,
 ) -> None:
-    """Print what was written about or by one task, or take back what a run did.
+    """Print what was written about or by one task.
 
     Without a second word: the task as `fleet show` tells it, and what else there is.
 
@@ -94,23 +86,17 @@ def command(
     knowledge  what the agent found out (artifacts/KNOWLEDGE.md)
     events     what the agent did, line by line (events.jsonl)
     stderr     what the agent's program printed beside it
-    receipt    what fleet itself saw of a run, and what it makes of it
+    receipt    what fleet itself saw of a run, what it makes of it, and the git
+               commands that take it back
     diff       what the run changed in its repository
-    restore    bring files back as they were when the run began: all that it
-               changed or deleted, or those that are named (of which also what
-               it added is removed); paths count from the current directory
 
     The file goes byte for byte into a pipe. On a terminal log and events are sentences (--json: the
     lines as they are), a diff has colours, and control characters are shown as escapes.
     """  # noqa: D301 - the \\b is click's mark for lines that stay as they are
     fleet = control.opened()
-    if paths and what != "restore":
-        raise BadInput(f"{paths[0]!r} is one word too many: only restore takes paths")
-    if (dry_run or force) and what != "restore":
-        raise BadInput("--dry-run and --force work with restore only")
     if stat and what != "diff":
         raise BadInput("--stat works with diff only")
-    if follow and what in (None, "receipt", "diff", "restore"):
+    if follow and what in (None, "receipt", "diff"):
         raise BadInput("--follow works with log, plan, knowledge, events and stderr only")
     if as_json and what not in ("log", "events", "receipt", "diff"):
         raise BadInput("--json works with log, events, receipt and diff only")
@@ -122,12 +108,13 @@ def command(
     if what == "diff":
         _show_diff(fleet, task_id, number, stat=stat, as_json=as_json)
         return
-    if what == "restore":
-        _restore(fleet, task_id, number, paths=paths, dry_run=dry_run, force=force)
-        return
     if what == "receipt":
         receipt = receipt_of(fleet, task_id, number)
         show_receipt(receipt, as_json=as_json, landing=landing_of_run(fleet, receipt))
+        name = "undo"
+        for line in () if as_json else undo_commands(fleet, receipt):
+            click.echo(row(name, one_line(line), _COLUMN))  # to be copied, so it is not broken
+            name = ""
         return
     found = document(fleet, task_id, what, number)
     show = partial(put_lines, raw=as_json) if what in ("log", "events") else put
@@ -188,45 +175,3 @@ def _show_diff(fleet: Control, word: str, number: int | None, *, stat: bool, as_
         click.echo(changed_file(file))
     if changes.more:
         click.echo(f"… and {changes.more} more")
-
-
-def _restore(
-    fleet: Control,
-    word: str,
-    number: int | None,
-    *,
-    paths: Sequence[str],
-    dry_run: bool,
-    force: bool,
-) -> None:
-    """Restore the files, or with `dry_run` say what would be done with each."""
-    steps = plan(fleet, word, number, paths=paths, force=force)
-    if not dry_run:
-        carry_out(fleet, steps)
-    would = "would be " if dry_run else ""
-    for path in steps.of("restore"):
-        print_line(f"{would}restored: {one_line(path)}")
-    for path in steps.of("remove"):
-        print_line(f"{would}removed, the run had added it: {one_line(path)}")
-    for path in steps.of("same"):
-        print_line(f"already as it was: {one_line(path)}")
-    kept = steps.of("keep")
-    for path in kept:
-        print_line(f"kept, it changed since the run ended: {one_line(path)}")
-    _tell_rest(steps)
-    if kept:
-        raise FleetError(
-            f"{len(kept)} of {len(steps.steps)} files were kept as they are",
-            hint="To write over them: --force",
-        )
-
-
-def _tell_rest(steps: RestorePlan) -> None:
-    left = steps.of("leave")
-    if left:
-        names = some([*map(one_line, left)], _MOST_NAMED)
-        print_line(f"{len(left)} files that the run added are left; name them to remove: {names}")
-    if not steps.steps:
-        print_line(f"run {steps.run.number} of {steps.task_id} changed no such file")
-    for line in steps.refs:
-        print_line(f"a ref stood elsewhere; to put it back: {line}  (in {steps.base.root})")
