@@ -25,6 +25,7 @@ BARE = (
 #: Where a bare way is used on purpose, with the reason.
 ALLOWED = {
     "files/agent_place.py": "the door to places that agents can write to",
+    "settlement/session_files.py": "a state directory, and a file of such a place",
     "files/tail.py": "a file of such a place",
     "files/atomic_write.py": "the place for writing: a fresh name, with O_EXCL and O_NOFOLLOW",
     "files/overwrite.py": "the place for writing over a part, with the same flags as safe_read",
@@ -49,7 +50,6 @@ ALLOWED = {
     "control/queue/trust.py": "a file that a person names",
     "control/tasks/task_files.py": "a descriptor of safe_read",
     "supervisor/start/agent_bin.py": "programs of the installed package",
-    "accounts/move_session.py": "files of a CLI, between two accounts' directories",
 }
 
 

@@ -123,6 +123,11 @@ def read_another_account():
 
 
 @way
+def read_its_refresh_token():
+    return reads(Path.home() / ".claude/.credentials.json")
+
+
+@way
 def read_a_key_of_the_machine():
     return bool(Path("/etc/shadow").read_text())
 

@@ -47,6 +47,9 @@ class Machine:
             (self.user / place).mkdir(parents=True)
         (self.user / ".ssh/id_ed25519").write_text(CANARY)
         (self.user / ".bashrc").write_text("")
+        login = {"claudeAiOauth": {"accessToken": "at", "refreshToken": CANARY}}
+        (self.user / ".claude/.credentials.json").write_text(json.dumps(login))
+        (self.user / ".claude/.credentials.json").chmod(0o600)
         self.source = root / "source"
         for words in (
             ["init", "-qb", "main", str(self.source)],
@@ -97,6 +100,7 @@ class Machine:
             "write_fleets_settings": self.home.path / "logging/note",
             "write_its_own_record": tasks / "TASK/runs/1/note",
             "write_what_its_cli_obeys": self.user / ".claude/CLAUDE.md",
+            "write_what_its_cli_looks_for": self.user / ".claude/.config.json",
         }
 
     def _listen(self):

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from fleet.coders import prompts
 from fleet.coders.model_names import is_one_of
+from fleet.coders.state_layout import StateLayout
 from fleet.coders.stream import json_line, run_outcome
 from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import Context, Event, Outcome, Reason, Task
@@ -115,14 +116,8 @@ class Coder(ABC):
     login_file: ClassVar[str] = ""
     #: The file of a user's settings, below the state's directory; it may hold another login.
     settings_file: ClassVar[str] = ""
-    #: Below the state's directory: what the CLI obeys, files and `directories/`. An agent in a box
-    #: reads them and cannot write them, since the user's own CLI would obey them outside.
-    state_guards: ClassVar[tuple[str, ...]] = ()
-    #: Below the state's directory: programs and scripts that the CLI makes for each session. An
-    #: agent in a box has these for itself, since the user's own sessions run theirs outside.
-    state_private: ClassVar[tuple[str, ...]] = ()
-    #: Files of the CLI's state in the user's home itself, which an agent in a box gets a copy of.
-    state_copies: ClassVar[tuple[str, ...]] = ()
+    #: What of the state a run in a box gets, and where sessions lie in it.
+    state_layout: ClassVar[StateLayout] = StateLayout()
     #: Hosts of the CLI's vendor, and variables that may name another: where a strict box leads to.
     hosts: ClassVar[tuple[str, ...]] = ()
     url_variables: ClassVar[tuple[str, ...]] = ()
@@ -211,9 +206,31 @@ class Coder(ABC):
         del env, cwd
         return ()
 
+    @classmethod
+    def state_place(cls, env: Mapping[str, str]) -> str:
+        """The directory in which the CLI keeps its state in this environment; empty: not known."""
+        named = "" if cls.state_variable == "HOME" else env.get(cls.state_variable, "")
+        if named or not cls.state_folder:
+            return named
+        return f"{env.get('HOME') or '/'}/{cls.state_folder}"
+
+    def state_files(self, env: Mapping[str, str], cwd: str) -> Mapping[str, bytes]:
+        """Files that fleet writes into a box's own state before the start, by name below it.
+
+        `env` leads to the user's own state, and `cwd` is where the agent works.
+        """
+        del env, cwd
+        return {}
+
+    def session_record(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
+        """Where the CLI's own record of a session lies: the state directory, which an agent cannot
+        replace, and a pattern below (`AgentPlace.find`). None: the layout names no such record.
+        """
+        place, patterns = self.state_place(env), self.state_layout.session_patterns(session_id)
+        return (Path(place), patterns[0]) if place and patterns else None
+
     def second_stream(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
-        """One more file that this CLI writes about a session: a directory and a pattern below
-        (`AgentPlace.find`). The directory is the CLI's state, which an agent cannot replace.
+        """One more file that this CLI writes about a session, in the form of `session_record`.
 
         `env` is the agent's. A resumed session may go on in the same file: a run's own part
         begins where the file ended when the run began.
@@ -222,10 +239,10 @@ class Coder(ABC):
         return None
 
     def transcript(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
-        """The CLI's own record of a session, in the form of `second_stream`: while the record
+        """The CLI's own record of a session, in the form of `session_record`: while the record
         grows, a silent stream is no sign of a stall.
         """
-        return self.second_stream(session_id, env)
+        return self.second_stream(session_id, env) or self.session_record(session_id, env)
 
     def normalize_second(self, raw_line: str) -> Event | None:
         """One line of the second stream as an Event. Pure."""

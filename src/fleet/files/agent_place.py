@@ -43,6 +43,7 @@ class AgentEntry(Struct, frozen=True, kw_only=True):
     mtime_ns: int = 0
     ctime_ns: int = 0
     inode: int = 0
+    owner: int = -1
 
     @property
     def is_file(self) -> bool:
@@ -344,6 +345,7 @@ def _entry(folder: int, name: str, last: str) -> AgentEntry | None:
         mtime_ns=about.st_mtime_ns,
         ctime_ns=about.st_ctime_ns,
         inode=about.st_ino,
+        owner=about.st_uid,
     )
 
 

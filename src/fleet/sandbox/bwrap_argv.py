@@ -15,11 +15,18 @@ ROOM = 2 << 30
 #: What a box has for itself alone, empty at first, whatever these are outside.
 PRIVATE = ("/tmp", "/var/tmp", "/run", "/dev/shm")  # noqa: S108 - places in the box
 
+_BINDS = ("--bind", "--ro-bind")
 _NAMESPACES = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 )  # fmt: skip
-#: A shell script: copies as many pairs FROM TO as its first argument says, and becomes the rest.
-_COPY = 'n=$1; shift; while [ "$n" -gt 0 ]; do cp "$1" "$2"; shift 2; n=$((n - 1)); done; exec "$@"'
+
+
+class Mount(Struct, frozen=True, kw_only=True):
+    """A file or directory that a box has at another path than outside. No path has a link in it."""
+
+    source: str
+    target: str
+    write: bool = False
 
 
 class Box(Struct, frozen=True, kw_only=True):
@@ -31,8 +38,8 @@ class Box(Struct, frozen=True, kw_only=True):
     cwd: str
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
-    #: Further directories that the box has for itself, empty at first.
-    private: tuple[str, ...] = ()
+    #: What the box has in the place of what lies there outside.
+    mounts: tuple[Mount, ...] = ()
     #: What is not to be seen although it lies in an opened directory.
     hidden_files: tuple[str, ...] = ()
     hidden_directories: tuple[str, ...] = ()
@@ -40,8 +47,6 @@ class Box(Struct, frozen=True, kw_only=True):
     links: tuple[tuple[str, str], ...] = ()
     #: Parts of /proc with which root could change the machine.
     kernel: tuple[str, ...] = ()
-    #: Files of which the box gets a copy of its own, at the same path.
-    copies: tuple[str, ...] = ()
     #: The network of the machine; False: none, not even the loopback of the machine.
     network: bool = True
 
@@ -59,10 +64,8 @@ def bwrap_argv(box: Box, argv: Sequence[str]) -> tuple[str, ...]:
     words += ["--dev", "/dev", "--remount-ro", "/dev"]
     for mount in _mounts(box):
         words += mount
-    for path in box.copies:
-        words += ["--ro-bind", path, _before_copying(path)]
     words += ["--remount-ro", "/", "--chdir", box.cwd, "--"]
-    return (*words, *_after_copying(box, argv))
+    return (*words, *argv)
 
 
 def _mounts(box: Box) -> list[list[str]]:
@@ -80,32 +83,22 @@ def _mounts(box: Box) -> list[list[str]]:
         by_path[path] = ["--ro-bind", path, path]
     for path in box.write:
         by_path[path] = ["--bind", path, path]
-    for path in box.private:
-        by_path[path] = ["--size", str(ROOM), "--tmpfs", path]
+    for mount in box.mounts:
+        kind = "--bind" if mount.write else "--ro-bind"
+        by_path[mount.target] = [kind, mount.source, mount.target]
     return [
         by_path[path] for path in sorted(by_path, key=_depth) if not _follows(path, by_path)
     ]  # fmt: skip
 
 
 def _follows(path: str, by_path: dict[str, list[str]]) -> bool:
-    """The directory above is opened in the same way already."""
-    kind = by_path[path][0]
+    """The directory above is opened in the same way already, and both at their own paths."""
+    kind, source = by_path[path][:2]
     above = next((str(each) for each in PurePosixPath(path).parents if str(each) in by_path), None)
-    same = above is not None and by_path[above][0] == kind and kind in ("--bind", "--ro-bind")
-    return same and by_path[path][1] == path
+    if kind not in _BINDS or source != path or above is None:
+        return False
+    return by_path[above][:2] == [kind, above]
 
 
 def _depth(path: str) -> tuple[int, str]:
     return len(PurePosixPath(path).parts), path
-
-
-def _before_copying(path: str) -> str:
-    return f"/run/copies{path}"
-
-
-def _after_copying(box: Box, argv: Sequence[str]) -> Sequence[str]:
-    """The program, or a shell that copies the files and becomes the program."""
-    if not box.copies:
-        return argv
-    words = [word for path in box.copies for word in (_before_copying(path), path)]
-    return ("/bin/sh", "-c", _COPY, "sh", str(len(box.copies)), *words, *argv)

@@ -1,15 +1,15 @@
 """Makes the box of one process: looks at the disk for what is to be opened and hidden."""
 
-# ruff: noqa: PTH110, PTH111, PTH112, PTH113, PTH114, PTH120 - a hundred short questions a run
+# ruff: noqa: PTH110, PTH111, PTH112, PTH114, PTH120 - a hundred short questions a run
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fleet.errors import InvalidTask
 from fleet.sandbox import toolchains
-from fleet.sandbox.bwrap_argv import PRIVATE, Box
+from fleet.sandbox.bwrap_argv import PRIVATE, Box, Mount
 
 #: Name servers; on many systems a link into /run, which a box does not have.
 _RESOLVER = "/etc/resolv.conf"
@@ -22,8 +22,8 @@ def make_box(
     write: Iterable[str],
     read: Iterable[str] = (),
     hidden: Iterable[str] = (),
-    private: Iterable[str] = (),
-    copies: Iterable[str] = (),
+    mounts: Sequence[Mount] = (),
+    reached: Iterable[str] = (),
     program: str = "",
     network: bool = True,
 ) -> Box:
@@ -31,8 +31,9 @@ def make_box(
 
     `write` and `read` are opened beside the system, toolchains, the program and this Python; what
     does not exist is left out. `hidden` stays hidden wherever it lies, and so do keys, unless
-    `write` or `read` names that very path. `private` directories are empty in the box, and its own;
-    of `copies` the box gets a copy. Raises InvalidTask where the directory is too wide for a box.
+    `write` or `read` names that very path. A writable mount takes the place of a directory that the
+    box must not write; `reached` are paths by which programs look for mounts, maybe through links.
+    Raises InvalidTask where `write` opens too much for a box.
     """
     home = env.get("HOME") or "/"
     user = os.path.realpath(home)
@@ -44,6 +45,8 @@ def make_box(
     named = [os.path.expanduser(path) for path in (*write, *read)]
     never = set(_real(hidden))
     writes = _real(os.path.expanduser(path) for path in write)
+    replaced = [mount.target for mount in mounts if mount.write]
+    _check_writes(writes, replaced)
     reads = _real(os.path.expanduser(path) for path in read)
     tools = [
         path
@@ -54,23 +57,57 @@ def make_box(
     ]
     system = _real((*toolchains.SYSTEM, *toolchains.ROOT_LINKS, _RESOLVER))
     opened = dict.fromkeys((*system, *tools, *reads, *writes))
+    for path in replaced:
+        if any(_holds(each, path) for each in opened):  # a read-only tree gets no new directory
+            os.makedirs(path, 0o700, exist_ok=True)  # noqa: PTH103
     keys = _real((*(f"{home}/{key}" for key in toolchains.KEYS), *toolchains.KEYS_OF_ROOT))
-    secret = [path for path in (*keys, *never) if any(_holds(each, path) for each in opened)]
-    wanted = (home, cwd, *named, *toolchains.ROOT_LINKS, *env.get("PATH", "").split(":"))
+    closed = (*keys, *never)
+    secret = [
+        path
+        for path in closed
+        if any(_holds(each, path) for each in opened)
+        and not any(_holds(each, path) for each in replaced)
+    ]
+    wanted = (home, cwd, *named, *reached, *toolchains.ROOT_LINKS, *env.get("PATH", "").split(":"))
     return Box(
         home=user,
         cwd=os.path.realpath(cwd),
         read=tuple(path for path in opened if path not in writes),
         write=tuple(writes),
-        private=tuple(_real(private)),
+        mounts=tuple(each for each in mounts if each.write or _is_open(each, closed, user)),
         hidden_files=tuple(path for path in secret if not os.path.isdir(path)),
         hidden_directories=tuple(path for path in secret if os.path.isdir(path)),
         links=tuple(dict(_links(wanted, opened)).items()),
         kernel=tuple(
             f"/proc/{name}" for name in toolchains.KERNEL if os.path.exists(f"/proc/{name}")
         ),
-        copies=tuple(path for path in copies if os.path.isfile(path)),
         network=network,
+    )
+
+
+def _check_writes(writes: Iterable[str], replaced: Iterable[str]) -> None:
+    """Refuse to open for writing what a mount replaces: an agent could move the directory around
+    it, and the user's own CLI would obey what it left there.
+    """
+    for place in replaced:
+        for path in writes:
+            if _holds(path, place) or _holds(place, path):
+                raise InvalidTask(
+                    f"a box cannot have {path} writable: the state of your own CLI is at {place}",
+                    hint="Give the task a directory of its own, take the path out of sandbox_write,"
+                    " or set sandbox=off for this one.",
+                )
+
+
+def _is_open(mount: Mount, closed: Iterable[str], user: str) -> bool:
+    """Whether a read-only mount shows nothing that has to stay hidden: links that the user, or an
+    agent without a box, made in the user's directory may lead anywhere.
+    """
+    source = mount.source
+    if source == mount.target:
+        return True
+    return not _holds(source, user) and not any(
+        _holds(source, path) or _holds(path, source) for path in closed
     )
 
 

@@ -40,8 +40,8 @@ KEYS = (
     ".ssh", ".aws", ".gnupg", ".netrc", ".docker", ".kube", ".azure", ".config/gh",
     ".config/gcloud", ".config/hub", ".config/op", ".git-credentials", ".npmrc", ".pypirc",
     ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".vault-token", ".pgpass",
-    ".password-store", ".local/share/keyrings", ".mozilla", ".config/google-chrome",
-    ".config/chromium", ".bash_history", ".zsh_history",
+    ".claude/.credentials.json", ".codex/auth.json", ".password-store", ".local/share/keyrings",
+    ".mozilla", ".config/google-chrome", ".config/chromium", ".bash_history", ".zsh_history",
 )  # fmt: skip
 
 #: Keys of the machine, which a supervisor that runs as root could read.

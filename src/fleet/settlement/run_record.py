@@ -25,6 +25,7 @@ from fleet.home import Home
 from fleet.home.task_policy import passed_variables
 from fleet.processes.keeper_client import Ended, NeverStarted, Vanished
 from fleet.runs.agent_claim import AgentClaim
+from fleet.runs.cli_state.state_directory import followed_env
 from fleet.runs.run_directory import RUN_JSON, Run, RunSpec
 from fleet.schemas import Event, Failed, Outcome, Policy, Spend, Task
 from fleet.schemas.budget import spend_of
@@ -74,7 +75,8 @@ class RunRecord:
         The run is read with what it was started with, whatever the settings say by now. Its secret
         is with its agent only.
         """
-        spec, env, doubt = NO_SPEC, {}, ""
+        spec, doubt = NO_SPEC, ""
+        env: Mapping[str, str] = {}
         try:
             if doubt := run.spec_doubt():
                 raise InvalidTask(doubt)  # nothing that such a record says is done
@@ -84,6 +86,7 @@ class RunRecord:
             )
             passes = passed_variables(config, spec.cwd)
             env = run_env(own_env(), home, coder, task, spec.login, passes)
+            env = followed_env(run, coder.state_variable, env)
         except FleetError as error:
             coder = UnknownCoder(error.message)
         record = cls(task, run, coder, env=env, spec=spec, adopted=True)

@@ -24,6 +24,7 @@ from fleet.runs.progress_json import Progress
 from fleet.runs.run_directory import Run, RunSpec
 from fleet.schemas import Account, Base, Lease, Outcome, Policy, Stopped, Task, Usage
 from fleet.settlement.run_record import NO_SPEC, ExitedRun, RunRecord
+from fleet.settlement.session_files import SessionFiles
 from fleet.watchdog.stall_rules import FINE, StallState
 
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ class Ready(Struct, frozen=True, kw_only=True):
     task: Task
     coder: Coder
     account: Account
-    #: The files of the session that is carried on, and where they have to be for this account.
-    session: tuple[tuple[Path, Path], ...] = ()
+    #: The files of the session that is carried on; None: the CLI has them already.
+    session: SessionFiles | None = None
     env: Mapping[str, str]
     #: The part of `env` that logs the agent in, and the same with a mark for the secret.
     given: Mapping[str, str]

@@ -6,7 +6,7 @@ settled, and once an hour for all that are closed.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -24,7 +24,10 @@ from fleet.home import Home, clone_record, landing_json
 from fleet.landing.fold.verify_fold import drop_spares
 from fleet.landing.tidy_landed import tidy_landed
 from fleet.landing.train_store import FOLDER as TRAINS
+from fleet.runs.cli_state.state_directory import state_directory
+from fleet.runs.run_directory import latest_run
 from fleet.schemas import Task
+from fleet.settlement.session_files import keep_sessions, left_states
 from fleet.supervisor.state import SupervisorState
 
 #: Seconds between two rounds over all closed tasks, and how many tasks are looked at in one.
@@ -46,7 +49,13 @@ class Cleanup:
         self._collecting: dict[str, bool] = {}
 
     def after_run(self, task_id: str, *, closed: bool) -> None:
-        """Bring home what a run left in the clone; remove the clone if the task was closed."""
+        """Bring home what a run left in the clone; remove the clone if the task was closed. Take
+        over the session of a run in a box.
+        """
+        run = latest_run(self._state.home.task(task_id))
+        if run is not None and state_directory(run).is_dir():
+            self.busy += 1
+            self._state.pool.submit(partial(keep, self._state.home, [task_id]), self._done)
         if not self._state.home.clone(task_id).exists():
             return
         if closed:
@@ -75,6 +84,8 @@ class Cleanup:
             tree_snapshot.drop_left_copies(time.time() - _OVER.total_seconds())
             with suppress(OSError):  # a disk that takes nothing: the next round may
                 drop_spares(self._state.home.path / TRAINS, time.time() - KEPT_FOR.total_seconds())
+            self.busy += 1
+            self._state.pool.submit(partial(keep_left, self._state.home), self._done)
             ids = _candidates(self._state.home)
             if ids:
                 self._clean(ids[:_MOST])
@@ -93,6 +104,22 @@ class Cleanup:
             task_dir = self._state.home.task(text.partition(": ")[0])
             kept = task_dir if task_dir.is_dir() else None
             self._state.log.say_once("tidied", text, task_dir=kept)
+
+
+def keep(home: Home, ids: Iterable[str]) -> list[str]:
+    """Take over the sessions of runs in a box that have ended, and delete their state."""
+    reports: list[str] = []
+    for task_id in ids:
+        try:
+            reports += keep_sessions(home, task_id)
+        except (FleetError, OSError) as error:  # the next run of the task tries again
+            reports.append(f"{task_id}: what its CLI kept stays in the run's directory: {error}")
+    return reports
+
+
+def keep_left(home: Home) -> list[str]:
+    """The same, for what a supervisor left that was killed."""
+    return keep(home, left_states(home))
 
 
 def _candidates(home: Home) -> list[str]:

@@ -1,6 +1,6 @@
 """The command line of a box: what comes after what, and what counts where two meet."""
 
-from fleet.sandbox.bwrap_argv import Box, bwrap_argv
+from fleet.sandbox.bwrap_argv import Box, Mount, bwrap_argv
 
 
 def words(**box):
@@ -66,19 +66,20 @@ def test_private_directories_have_an_end():
         assert argv[place(argv, "--tmpfs", path) - 2] == "--size"
 
 
-def test_what_is_private_is_empty_in_a_directory_that_is_open():
-    """Scripts of the user's own sessions lie in a state that the agent may write."""
-    argv = words(write=("/home/op/.claude",), private=("/home/op/.claude/shell-snapshots",))
-    state = place(argv, "--bind", "/home/op/.claude", "/home/op/.claude")
-    assert state < place(argv, "--tmpfs", "/home/op/.claude/shell-snapshots")
+def test_a_mount_takes_the_place_of_what_lies_there_outside():
+    """A run's own state at the path of the user's, with the user's settings on top."""
+    state = Mount(source="/fleet/cli", target="/home/op/.claude", write=True)
+    settings = Mount(source="/dotfiles/s.json", target="/home/op/.claude/settings.json")
+    inside = "/home/op/.claude/local"
+    argv = words(mounts=(settings, state), write=("/p",), read=("/home/op", inside))
+    own = place(argv, "--bind", "/fleet/cli", "/home/op/.claude")
+    assert own < place(argv, "--ro-bind", "/dotfiles/s.json", settings.target)
+    assert own < place(argv, "--ro-bind", inside, inside)
+    assert "/home/op/.claude" not in argv[:own]
 
 
-def test_copies_are_made_before_the_agent_begins():
-    """The user's own file is read, and what the agent writes stays in the box."""
-    argv = words(copies=("/home/op/.claude.json",))
-    place(argv, "--ro-bind", "/home/op/.claude.json", "/run/copies/home/op/.claude.json")
-    tail = argv[argv.index("--") + 1 :]
-    assert tail[:2] == ("/bin/sh", "-c")
-    assert tail[3:] == (
-        "sh", "1", "/run/copies/home/op/.claude.json", "/home/op/.claude.json", "agent", "-p",
-    )  # fmt: skip
+def test_what_lies_in_a_mount_is_mounted_by_itself():
+    """The directory above is open in the same way, and is another one."""
+    rules = Mount(source="/home/op/rules", target="/x/rules")
+    argv = words(mounts=(rules,), read=("/x/rules/mine",))
+    place(argv, "--ro-bind", "/x/rules/mine", "/x/rules/mine")

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from fleet.errors import InvalidTask
+from fleet.sandbox.bwrap_argv import Mount
 from fleet.sandbox.make_box import make_box
 
 
@@ -72,3 +73,43 @@ def test_a_link_to_an_opened_directory_leads_there(user):
 def test_what_does_not_exist_is_left_out(user):
     """A setting for several machines names what only some of them have."""
     assert str(user / "nowhere") not in boxed(user, read=[str(user / "nowhere")]).read
+
+
+@pytest.mark.parametrize("inside", ["", "/state", "/state/projects"])
+def test_what_a_mount_replaces_is_opened_for_writing_by_nothing_else(user, inside):
+    """An agent could move the directory around the mount, and write what your own CLI obeys."""
+    place = user.parent / "shared"
+    (place / "state/projects").mkdir(parents=True)
+    own = Mount(source=str(user.parent / "work"), target=str(place / "state"), write=True)
+    with pytest.raises(InvalidTask, match="your own CLI"):
+        boxed(user, mounts=[own], write=[str(user.parent / "work"), f"{place}{inside}"])
+
+
+def test_a_link_in_the_users_state_opens_no_key(user):
+    """An agent without a box may have made it."""
+    state, fleet = user / ".claude", user.parent / "fleet"
+    for folder in (state, fleet, user / "dotfiles/rules"):
+        folder.mkdir(parents=True)
+    (state / ".credentials.json").write_text("canary")
+    led = (user / ".ssh", user / ".netrc", fleet, user, user.parent, state)
+    login = state / ".credentials.json"
+    mounts = [
+        Mount(source=str(user.parent / "work"), target=str(state), write=True),
+        *(Mount(source=str(to), target=f"{state}/rules/{n}") for n, to in enumerate((*led, login))),
+        Mount(source=str(user / "dotfiles/rules"), target=f"{state}/rules/own"),
+        Mount(source=f"{state}/settings.json", target=f"{state}/settings.json"),
+    ]
+    box = boxed(user, mounts=mounts, hidden=[str(fleet), str(login)], read=[str(user)])
+    shown = [mount.target for mount in box.mounts]
+    assert shown == [str(state), f"{state}/rules/own", f"{state}/settings.json"]
+    assert str(login) not in box.hidden_files, "the box has a login of its own there"
+    assert str(user / ".ssh") in box.hidden_directories
+
+
+def test_a_state_that_is_not_there_yet_can_be_replaced_in_an_opened_home(user):
+    """A read-only directory takes no new one."""
+    own = Mount(source=str(user.parent / "work"), target=str(user / ".codex"), write=True)
+    boxed(user, mounts=[own])
+    assert not (user / ".codex").exists()
+    boxed(user, mounts=[own], read=[str(user)])
+    assert (user / ".codex").is_dir()

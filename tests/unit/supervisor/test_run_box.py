@@ -42,20 +42,10 @@ def mounted(argv, kind):
 
 
 def test_a_run_writes_its_own_places_and_no_record(run, tmp_path):
-    """The workspace, the artifacts, the spool and the CLI's state; not the run's directory."""
+    """The workspace, the artifacts and the spool; not the run's directory."""
     argv = boxed(run, tmp_path).argv
-    state = tmp_path / "user/.claude"
-    own = {tmp_path / "project", run.task_dir / "artifacts", run.spool, state}
+    own = {tmp_path / "project", run.task_dir / "artifacts", run.spool}
     assert mounted(argv, "--bind") == {str(path) for path in own}
-
-
-def test_what_the_cli_obeys_is_closed_and_what_it_makes_is_private(run, tmp_path):
-    """Also where it did not exist: an agent could make it."""
-    argv = boxed(run, tmp_path).argv
-    state = tmp_path / "user/.claude"
-    assert {str(state / "settings.json"), str(state / "hooks")} <= mounted(argv, "--ro-bind")
-    assert str(state / "shell-snapshots") in mounted(argv, "--tmpfs")
-    assert (state / "settings.json").read_text() == "{}\n"
 
 
 def test_a_task_without_a_directory_works_in_its_artifacts(run, tmp_path):

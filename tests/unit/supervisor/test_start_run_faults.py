@@ -107,11 +107,7 @@ def test_a_session_that_goes_before_it_can_be_moved_costs_its_task_a_moment(
     state, starter, queue, monkeypatch
 ):
     """Its CLI tidied up while the directory was made ready: the next look finds none."""
-
-    def gone(files):
-        raise FileNotFoundError(errno.ENOENT, "No such file or directory", "s-1.jsonl")
-
-    monkeypatch.setattr(launch, "move", gone)
+    monkeypatch.setattr(launch, "_put_session", lambda ready, own: False)
     take(state, a_lease())
     starter.start_claimed()
     assert queue.settled == {"fleet-1": Released()}

@@ -8,6 +8,7 @@ from typing import ClassVar
 from fleet.coders.agy import stream
 from fleet.coders.base import Coder, Permissions
 from fleet.coders.model_names import BUILT_IN
+from fleet.coders.state_layout import StateLayout
 from fleet.schemas import Event, Task
 
 _MODES: Mapping[Permissions, tuple[str, ...]] = {
@@ -28,6 +29,12 @@ class AgyCoder(Coder):
     foreign_models: ClassVar[tuple[str, ...]] = BUILT_IN["agy"].foreign
     # agy's state cannot be moved but with all of the home directory.
     state_variable: ClassVar[str] = "HOME"
+    state_folder: ClassVar[str] = ".gemini"
+    # Where it keeps conversations is not documented: in a box each run begins a fresh one.
+    state_layout: ClassVar[StateLayout] = StateLayout(
+        config=("GEMINI.md", "config/"),
+        required=("antigravity-cli/settings.json",),
+    )
     # agy's login is in the keyring, which is found over the session bus, or below $HOME.
     passes = ("DBUS_SESSION_BUS_ADDRESS",)
     prints_ending = True

@@ -1,6 +1,5 @@
 """Claude Code: `claude -p` with a JSON stream, the prompt on stdin, nothing written beside."""
 
-import glob
 import json
 import os
 import re
@@ -21,6 +20,7 @@ from fleet.coders.base import (
 )
 from fleet.coders.claude import home, stream
 from fleet.coders.model_names import BUILT_IN
+from fleet.coders.state_layout import StateLayout
 from fleet.coders.stream import json_line
 from fleet.schemas import Event, Task
 from fleet.schemas.policy import CONTEXTS
@@ -70,11 +70,14 @@ class ClaudeCoder(Coder):
     secret_variable: ClassVar[str] = "CLAUDE_CODE_OAUTH_TOKEN"  # noqa: S105 - a name
     login_file: ClassVar[str] = ".credentials.json"
     settings_file: ClassVar[str] = "settings.json"
-    state_guards: ClassVar[tuple[str, ...]] = (
-        "settings.json", "CLAUDE.md", "commands/", "agents/", "skills/", "plugins/", "hooks/",
+    state_layout: ClassVar[StateLayout] = StateLayout(
+        config=(
+            "settings.json", "CLAUDE.md", "rules/", "skills/", "agents/", "commands/",
+            "output-styles/", "hooks/", "workflows/", "plugins/cache/", "plugins/marketplaces/",
+        ),
+        copied=("plugins/*.json",),
+        sessions=("projects/*/{id}.jsonl", "projects/*/{id}/**/*"),
     )  # fmt: skip
-    state_private: ClassVar[tuple[str, ...]] = ("shell-snapshots/", "session-env/")
-    state_copies: ClassVar[tuple[str, ...]] = (".claude.json",)
     hosts: ClassVar[tuple[str, ...]] = (
         "api.anthropic.com", "console.anthropic.com", "platform.claude.com",
     )  # fmt: skip
@@ -151,8 +154,12 @@ class ClaudeCoder(Coder):
             "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json",
         }
 
-    def transcript(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
-        return home.place(env), f"projects/*/{glob.escape(session_id)}.jsonl"
+    def state_files(self, env: Mapping[str, str], cwd: str) -> Mapping[str, bytes]:
+        servers = None
+        if self.options.context == "lean":
+            needs = self.options.needs
+            servers = [need.removeprefix("mcp:") for need in needs if need.startswith("mcp:")]
+        return {home.STATE_FILE: json.dumps(home.boxed_state(env, cwd, servers)).encode()}
 
     @classmethod
     def login_ends(cls, data: bytes) -> datetime | None:

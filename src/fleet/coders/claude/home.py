@@ -4,7 +4,7 @@ A file that cannot be read counts as missing, as claude itself treats it.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +12,17 @@ from fleet.files import lenient_read
 
 #: No settings that a person wrote are longer; claude's own record of projects can be.
 LARGEST = 4 << 20
+
+#: In the state's directory if $CLAUDE_CONFIG_DIR names one, else in the user's home.
+STATE_FILE = ".claude.json"
+_LARGEST_STATE = 64 << 20
+#: What a box gets of that file: who the user is, and what the user said of one project.
+_OF_USER = ("hasCompletedOnboarding", "oauthAccount", "primaryApiKey", "userID")
+_OF_PROJECT = (
+    "allowedTools", "disabledMcpServers", "disabledMcpjsonServers", "enableAllProjectMcpServers",
+    "enabledMcpjsonServers", "hasClaudeMdExternalIncludesApproved", "hasTrustDialogAccepted",
+    "mcpServers",
+)  # fmt: skip
 
 #: What of a user's settings a run may miss, by its path in the file.
 _MISSED = ("env", "apiKeyHelper", "permissions.deny", "hooks")
@@ -25,13 +36,31 @@ def place(env: Mapping[str, str]) -> Path:
 def state_file(env: Mapping[str, str]) -> Path:
     """The file in which claude keeps the user's MCP servers, among much else."""
     if own := env.get("CLAUDE_CONFIG_DIR"):
-        return Path(own, ".claude.json")
-    return Path(env.get("HOME", "/"), ".claude.json")
+        return Path(own, STATE_FILE)
+    return Path(env.get("HOME", "/"), STATE_FILE)
 
 
-def read_json(path: Path) -> tuple[dict[str, Any], str]:
+def boxed_state(
+    env: Mapping[str, str], cwd: str, servers: Collection[str] | None = None
+) -> dict[str, Any]:
+    """What a box gets of the user's state file, with the project of `cwd` and no other.
+
+    `servers` are the names of the only MCP servers that it gets; None: all of the user's.
+    """
+    state, _ = read_json(state_file(env), _LARGEST_STATE)
+    project = table(table(state.get("projects")).get(cwd))
+    kept = {name: state[name] for name in _OF_USER if name in state}
+    of_project = {name: project[name] for name in _OF_PROJECT if name in project}
+    for found in (state, project):
+        named = table(found.get("mcpServers"))
+        wanted = {name: named[name] for name in named if servers is None or name in servers}
+        (kept if found is state else of_project)["mcpServers"] = wanted
+    return {**kept, "projects": {cwd: of_project}}
+
+
+def read_json(path: Path, largest: int = LARGEST) -> tuple[dict[str, Any], str]:
     """An object from a file, and what is wrong with the file; empty if nothing is."""
-    content = lenient_read.read(path, LARGEST)
+    content = lenient_read.read(path, largest)
     if content is None:
         return {}, ""
     if not content.whole:

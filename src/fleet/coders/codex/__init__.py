@@ -2,7 +2,6 @@
 unless bypassed.
 """
 
-import glob
 import json
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from fleet.coders.base import (
 )
 from fleet.coders.codex import home, stream
 from fleet.coders.model_names import BUILT_IN
+from fleet.coders.state_layout import StateLayout
 from fleet.coders.stream import json_line
 from fleet.schemas import Event, Task
 from fleet.schemas.policy import CONTEXTS
@@ -48,9 +48,18 @@ class CodexCoder(Coder):
     secret_variable: ClassVar[str] = "CODEX_API_KEY"  # noqa: S105 - a name
     login_file: ClassVar[str] = "auth.json"
     settings_file: ClassVar[str] = "config.toml"
-    # Not skills/, which it makes anew at each start.
-    state_guards: ClassVar[tuple[str, ...]] = ("config.toml", "AGENTS.md", "prompts/", "rules/")
-    state_private: ClassVar[tuple[str, ...]] = ("shell_snapshots/", "tmp/")
+    state_layout: ClassVar[StateLayout] = StateLayout(
+        # Each skill by itself: codex writes its own beside them. Not .env: it holds the user's
+        # secrets, and sets variables of whatever reads it.
+        config=(
+            "AGENTS.md", "AGENTS.override.md", "prompts/", "rules/", "agents/", "hooks.json",
+            "environments.toml", "skills/*",
+        ),
+        # The provider of the model may stand there.
+        required=("config.toml",),
+        home_config=(".agents/skills/",),
+        sessions=("sessions/*/*/*/rollout-*-{id}.jsonl",),
+    )  # fmt: skip
     hosts: ClassVar[tuple[str, ...]] = ("api.openai.com", "chatgpt.com", "auth.openai.com")
     url_variables: ClassVar[tuple[str, ...]] = ("OPENAI_BASE_URL",)
     login_args: ClassVar[tuple[str, ...]] = ("login",)
@@ -96,7 +105,7 @@ class CodexCoder(Coder):
 
     def second_stream(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
         """The session's own record: the only place that tells of context and rate limits."""
-        return home.place(env), f"sessions/*/*/*/rollout-*-{glob.escape(session_id)}.jsonl"
+        return self.session_record(session_id, env)
 
     def normalize_second(self, raw_line: str) -> Event | None:
         return stream.rollout_event(raw_line)

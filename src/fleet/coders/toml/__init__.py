@@ -1,16 +1,18 @@
 """A coder that is a TOML file: for a CLI that prints JSON lines, without a line of Python."""
 
+import json
 import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import msgspec
 from msgspec import Struct, field
 
 from fleet.coders.base import Coder, Permissions
+from fleet.coders.state_layout import StateLayout
 from fleet.coders.stream import json_line
 from fleet.coders.toml.event_rules import EventRule, RuleReader
 from fleet.errors import BadInput
@@ -23,6 +25,17 @@ PLACES = (
     "spool_dir", "resume", "permissions", "context",
 )  # fmt: skip
 _PLACE = re.compile(r"\{([a-z_]+)\}")
+#: What refresh tokens are called in login files.
+_REFRESH = re.compile("refresh", re.IGNORECASE)
+
+
+class StateTable(StateLayout, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is known of the CLI's state directory."""
+
+    #: Where it is below the user's home, if `state_variable` is not set.
+    folder: str = ""
+    #: The JSON file of a login in it.
+    login_file: str = ""
 
 
 class CoderFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,6 +51,7 @@ class CoderFile(Struct, frozen=True, forbid_unknown_fields=True):
     #: The variables that keep accounts apart: one for the CLI's state, one for a token or key.
     state_variable: str = ""
     secret_variable: str = ""
+    state: StateTable = StateTable()
     env: dict[str, str] = field(default_factory=dict[str, str])
     permissions: dict[Permissions, list[str]] = field(default_factory=dict[Permissions, list[str]])
     context: dict[Context, list[str]] = field(default_factory=dict[Context, list[str]])
@@ -66,6 +80,9 @@ def load(path: Path, data: bytes | None = None) -> type[Coder]:
         "passes": spec.passes,
         "state_variable": spec.state_variable,
         "secret_variable": spec.secret_variable,
+        "state_folder": spec.state.folder,
+        "login_file": spec.state.login_file,
+        "state_layout": spec.state,
         "contexts": tuple(name for name in CONTEXTS if name == "full" or name in spec.context),
         "prompt_on_stdin": spec.prompt == "stdin",
         "prints_ending": any(rule.terminal == "success" for rule in spec.event),
@@ -122,6 +139,12 @@ class DeclaredCoder(Coder):
         own = {name: _filled(value, places) for name, value in self.spec.env.items()}
         return {**own, **super().env(task, task_dir)}
 
+    @classmethod
+    def boxed_login(cls, data: bytes) -> bytes | None:
+        """The login without anything that is named like a refresh token."""
+        line = json_line.decode(data.decode(errors="replace"))
+        return None if line is None else json.dumps(_without_refresh(line)).encode()
+
     def _places(self, task: Task, task_dir: Path) -> dict[str, str]:
         return {
             "model": self.model,
@@ -154,6 +177,15 @@ class DeclaredCoder(Coder):
             if reader.fits(line):
                 return reader.event(line)
         return None
+
+
+def _without_refresh(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_refresh(each) for each in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    named = cast("dict[str, Any]", value)
+    return {name: "" if _REFRESH.search(name) else _without_refresh(named[name]) for name in named}
 
 
 def _filled(word: str, places: Mapping[str, str]) -> str:

@@ -3,16 +3,16 @@
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import quote
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from fleet import coders
 from fleet.accounts.candidates import Place, place_of
 from fleet.accounts.candidates import find as find_account
 from fleet.accounts.choose_account import Seat
-from fleet.accounts.move_session import move, moving
 from fleet.coders.agent_environment import run_env
 from fleet.coders.base import Coder, Options, ToolServer
 from fleet.config.otel import OtelSettings
@@ -25,6 +25,7 @@ from fleet.home import HOOK, Home, clone_record, compare_json, landing_json, mes
 from fleet.home.task_policy import passed_variables
 from fleet.processes.keeper_client import Busy, hold_until, start_keeper
 from fleet.runs.artifacts_digest import EMPTY, fingerprint
+from fleet.runs.cli_state.state_directory import followed_env
 from fleet.runs.outcome_history import Ending
 from fleet.runs.questions import questions_file
 from fleet.runs.run_directory import (
@@ -40,9 +41,16 @@ from fleet.runs.trace_ids import traceparent
 from fleet.schemas import Finished, Lease, NeedsHuman, Task, Usage
 from fleet.settlement import resume_policy
 from fleet.settlement.run_record import own_env
+from fleet.settlement.session_files import (
+    SessionFiles,
+    drop_state,
+    find_session,
+    kept_sessions,
+)
 from fleet.spool.agent_mcp.tool_server import ASK_SLACK
 from fleet.supervisor.assignments import ActiveRun, Assignment, Ready
 from fleet.supervisor.start.agent_bin import KEEPER, TOOL_SERVER
+from fleet.supervisor.start.own_state import OwnState, own_state
 from fleet.supervisor.start.run_box import RunCommand, box_run, check_box
 from fleet.supervisor.start.workspace import Workspace
 from fleet.supervisor.state import SupervisorState
@@ -119,8 +127,10 @@ def make_ready(
     before = latest_run(home.task(task.id)) if session else None
     if before is not None and (before.host or _begins_anew(home, before)):
         session = None  # it is on the host that made the run, or knows a clone that is gone
-    files = _session(state, coder, last, seat, env) if session else ()
-    session = None if files is None else session
+    files = None
+    if session and last is not None and before is not None:
+        found = _session(state, coder, last, before, seat, env, boxed=boxed)
+        session, files = (session, found.files) if found is not None else (None, None)
     number = before.number if session and before is not None else None
     resumed = last if session else None
     coder.options = structs.replace(
@@ -135,7 +145,7 @@ def make_ready(
         task=task,
         coder=coder,
         account=seat.account,
-        session=files or (),
+        session=files,
         given=given,
         passes=passes,
         outline=state.accounts.outline(seat.account),
@@ -189,25 +199,56 @@ def moved(home: Home, ready: Ready, workspace: Workspace) -> Ready:
     return structs.replace(ready, task=task, env=env, base=workspace.base)
 
 
-def _session(
-    state: SupervisorState, coder: Coder, last: Ending | None, seat: Seat, env: Mapping[str, str]
-) -> tuple[tuple[Path, Path], ...] | None:
-    """What has to be copied for a session to go on with another account: files, and where to.
+class _Carried(Struct, frozen=True):
+    """A session that can go on. None: its files are where the CLI looks for them."""
 
-    None: the session cannot go on with that account.
+    files: SessionFiles | None = None
+
+
+def _session(
+    state: SupervisorState,
+    coder: Coder,
+    last: Ending,
+    before: Run,
+    seat: Seat,
+    env: Mapping[str, str],
+    *,
+    boxed: bool,
+) -> _Carried | None:
+    """What has to be copied for the session of the run `before` to go on in this environment.
+
+    None: the session cannot go on there.
     """
-    before = last.account if last is not None else ""
-    if last is None or before in ("", seat.account.name):
-        return ()
+    has_own, spec = boxed and bool(coder.state_place(env)), before.known_spec()
+    if spec is not None and spec.boxed:
+        kept = find_session(kept_sessions(before.task_dir, coder), coder, last.session_id)
+        if kept is not None:
+            return _Carried(kept)
+    theirs = _state_of_last(state, coder, last, seat, env)
+    place = coder.state_place(theirs) if theirs is not None else ""
+    if not has_own and place == coder.state_place(env):
+        return _Carried()
+    found = find_session(AgentPlace(place), coder, last.session_id) if place else None
+    return _Carried(found) if found is not None else None
+
+
+def _state_of_last(
+    state: SupervisorState, coder: Coder, last: Ending, seat: Seat, env: Mapping[str, str]
+) -> Mapping[str, str] | None:
+    """The environment that leads to the CLI's state as the last run had it outside of a box; None:
+    the account of that run is gone, and with it the way to its files.
+    """
+    if last.account in ("", seat.account.name):
+        return env
     try:
-        account = find_account(before, seat.coder, state.config)
+        account = find_account(last.account, seat.coder, state.config)
         login = state.accounts.outline(account)
     except FleetError:
-        return None  # the account is gone, and with it the way to its files
+        return None
     theirs = {**env, **dict.fromkeys(coder.credentials, ""), **login}
     if account.is_own and coder.state_variable:
         theirs[coder.state_variable] = own_env().get(coder.state_variable, "")
-    return moving(coder, last.session_id, theirs, env)
+    return theirs
 
 
 def launch(
@@ -240,44 +281,49 @@ def launch(
     if otel.passes_on(coder.name):
         coder.options = structs.replace(coder.options, otlp=otel.base)
     argv, prompt = _words(coder, task, task_dir, ready.env)
-    try:
-        move(ready.session)  # before its length is taken: what is in it by now was told before
-    except FileNotFoundError:
-        return None
-    run_id = str(RunId.of(lease))
-    env = {**ready.env, **_trace_env(otel, ready, lease)}
-    env |= {"FLEET_RUN_DIR": str(run.path), "FLEET_SPOOL": str(run.spool)}
-    command = RunCommand(argv=argv, cwd=str(task.cwd), env=env)
-    boxed = ready.policy.sandbox.level != "off"
-    if boxed:
-        command = box_run(
-            command, home=state.home, config=state.config, run=run, coder=coder,
-            policy=ready.policy, programs=programs,
+    run_id, boxed = str(RunId.of(lease)), ready.policy.sandbox.level != "off"
+    with ExitStack() as undo:
+        undo.callback(drop_state, run)
+        own = own_state(run, coder, ready.env, str(task.cwd)) if boxed else None
+        if not _put_session(ready, own):
+            return None
+        env = {**ready.env, **_trace_env(otel, ready, lease)}
+        env |= own.env if own is not None else {}
+        env |= {"FLEET_RUN_DIR": str(run.path), "FLEET_SPOOL": str(run.spool)}
+        command = RunCommand(argv=argv, cwd=str(task.cwd), env=env)
+        if boxed:
+            command = box_run(
+                command, home=state.home, config=state.config, run=run, coder=coder,
+                policy=ready.policy, programs=programs, own=own,
+            )  # fmt: skip
+        env = followed_env(run, coder.state_variable, env)
+        spec = RunSpec(
+            id=run_id,
+            argv=command.argv,
+            cwd=command.cwd,
+            boxed=boxed,
+            stdin="prompt.md" if coder.prompt_on_stdin else None,
+            grace=float(state.config.grace_s),
+            time_limit=ready.policy.limits.time + KEEPERS_SLACK,
+            leased=_hold(state, assignment, run),
+            coder=str(task.coder),
+            model=coder.model,
+            account=ready.account.name,
+            login=dict(ready.outline),
+            artifacts=EMPTY if is_first else fingerprint(artifacts),
+            resumes=coder.options.resume or "",
+            before=ready.before,
+            # Of the session as it was put there: what is in it was read before.
+            second_from=_second_size(coder, env),
+            policy=ready.policy,
+            base=ready.base,
+            project=ready.project,
+            host=state.heartbeat.name,
+            trace=RunTrace(task_created=lease.task.created_at, begun=ready.at) if otel.is_on
+            else None,
         )  # fmt: skip
-    spec = RunSpec(
-        id=run_id,
-        argv=command.argv,
-        cwd=command.cwd,
-        boxed=boxed,
-        stdin="prompt.md" if coder.prompt_on_stdin else None,
-        grace=float(state.config.grace_s),
-        time_limit=ready.policy.limits.time + KEEPERS_SLACK,
-        leased=_hold(state, assignment, run),
-        coder=str(task.coder),
-        model=coder.model,
-        account=ready.account.name,
-        login=dict(ready.outline),
-        artifacts=EMPTY if is_first else fingerprint(artifacts),
-        resumes=coder.options.resume or "",
-        before=ready.before,
-        second_from=_second_size(coder, ready.env),
-        policy=ready.policy,
-        base=ready.base,
-        project=ready.project,
-        host=state.heartbeat.name,
-        trace=RunTrace(task_created=lease.task.created_at, begun=ready.at) if otel.is_on else None,
-    )
-    write_run(run, spec, prompt)
+        write_run(run, spec, prompt)
+        undo.pop_all()
     messages.give(task_dir, ready.messages, run.number)
     _point_to(task_dir / "log.stderr", run)
     active = ActiveRun(lease.task, run, coder, env=env, spec=spec)
@@ -292,6 +338,20 @@ def launch(
     else:
         active.keeper = keeper
     return active
+
+
+def _put_session(ready: Ready, own: OwnState | None) -> bool:
+    """Put the files of the session that is carried on where the CLI looks for them. False: they
+    are gone.
+    """
+    if ready.session is None:
+        return True
+    target = own.directory if own is not None else ready.coder.state_place(ready.env)
+    try:
+        ready.session.copy_to(AgentPlace(target))
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _trace_env(otel: OtelSettings, ready: Ready, lease: Lease) -> dict[str, str]:

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from fleet.coders.base import Coder
 from fleet.config import Config
-from fleet.files.atomic_write import write_atomically
 from fleet.git import repository
 from fleet.git.clone.source_facts import objects_of_clone
 from fleet.git.commit_words import author_in
@@ -23,6 +22,7 @@ from fleet.sandbox.strict_argv import mask, proxied_env, strict_argv
 from fleet.sandbox.toolchains import boxed_env
 from fleet.sandbox.try_box import require_box
 from fleet.schemas import Policy
+from fleet.supervisor.start.own_state import OwnState
 
 
 class RunCommand(Struct, frozen=True, kw_only=True):
@@ -48,34 +48,32 @@ def box_run(
     coder: Coder,
     policy: Policy,
     programs: Path,
+    own: OwnState | None = None,
 ) -> RunCommand:
-    """The command in the box of the run. Raises FleetError."""
+    """The command in the box of the run, with the run's own CLI state. Raises FleetError."""
     program = require_box()
     if shutil.which(command.argv[0], path=command.env.get("PATH")) is None:
         # The run ends as outside of a box: no such program. No program can have this path.
         nowhere = f"{NOWHERE}{command.argv[0]}"
         return RunCommand(argv=(nowhere,), cwd=command.cwd, env=command.env)
-    state = _state_directory(coder, command.env)
     artifacts = run.task_dir / "artifacts"
     cwd, workspace = _workspace(home, run, command.cwd)
     accounts = (account.directory for account in config.accounts.values() if account.directory)
     prompt = () if coder.prompt_on_stdin else (str(coder.prompt_file(run.task_dir)),)
-    user = command.env.get("HOME", "")
     box = make_box(
         command.env,
         cwd=cwd,
         program=command.argv[0],
-        write=[
-            workspace, str(artifacts), str(run.spool),
-            *([state] if state else []), *policy.sandbox.write,
-        ],
+        write=[workspace, str(artifacts), str(run.spool), *policy.sandbox.write],
         read=[
-            str(programs), *prompt, *_guards(coder, state), *policy.sandbox.read,
-            *objects_of_clone(home, run.task_id),
+            str(programs), *prompt, *policy.sandbox.read, *objects_of_clone(home, run.task_id),
         ],
-        hidden=[str(home.path), *(path for path in accounts if path != state)],
-        private=_private(coder, state),
-        copies=[f"{user}/{name}" for name in coder.state_copies],
+        hidden=[
+            str(home.path), *(own.hidden if own else ()),
+            *(path for path in accounts if own is None or path != own.place),
+        ],
+        mounts=own.mounts if own else (),
+        reached=[own.place] if own else [],
         network=policy.sandbox.level != "strict",
     )  # fmt: skip
     # The file with the author's name is not in the box, and may hold keys.
@@ -111,39 +109,6 @@ def _workspace(home: Home, run: Run, cwd: str) -> tuple[str, str]:
 def _is_in(cwd: str, place: Path) -> bool:
     above, path = os.path.realpath(place), os.path.realpath(cwd)
     return path == above or path.startswith(f"{above}/")
-
-
-def _state_directory(coder: Coder, env: Mapping[str, str]) -> str:
-    """Where the CLI keeps state for this account, made if missing; empty: not known."""
-    user = env.get("HOME", "")
-    path = "" if coder.state_variable == "HOME" else env.get(coder.state_variable, "")
-    if not path and coder.state_folder:
-        path = f"{user}/{coder.state_folder}"
-    if path:
-        os.makedirs(path, 0o700, exist_ok=True)  # noqa: PTH103 - else the box would forget it
-    return path
-
-
-def _guards(coder: Coder, state: str) -> Iterator[str]:
-    """The files of the CLI's state that the CLI obeys; each is made if missing, since a box can
-    close only what exists.
-    """
-    for name in coder.state_guards if state else ():
-        path = Path(state, name)
-        if name.endswith("/"):
-            path.mkdir(mode=0o700, exist_ok=True)
-        elif not path.exists():
-            # Not through a link that an agent left there.
-            write_atomically(path, b"{}\n" if path.suffix == ".json" else b"", durable=False)
-        yield str(path)
-
-
-def _private(coder: Coder, state: str) -> list[str]:
-    """Directories of the CLI's state that the box replaces by private ones, made if missing."""
-    paths = [Path(state, name) for name in coder.state_private if state]
-    for path in paths:
-        path.mkdir(mode=0o700, exist_ok=True)
-    return [str(path) for path in paths]
 
 
 def _project(home: Home, run: Run, cwd: str) -> Repository | None:

@@ -26,6 +26,7 @@ from fleet.runs.outcome_history import believed_ending, history
 from fleet.runs.run_directory import check_task_directory, latest_run
 from fleet.schemas import Lease, Task
 from fleet.schemas.decision import Decision, blocked, plain_text, released
+from fleet.settlement.session_files import keep_sessions
 from fleet.settlement.settle_table import stopped
 from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.adopt_runs import adopt_run
@@ -221,6 +222,8 @@ class RunStarter:
 
     def _ready(self, lease: Lease, place: Place, task_dir: Path) -> Ready | Wait:
         """Choose the account of a run, and put together what the run needs there."""
+        for report in keep_sessions(self._state.home, lease.task.id, all_over=True):
+            self._state.log.say("session_lost", report, task_dir=task_dir)
         state, now, last = self._state, self._state.now(), history(task_dir).last
         chosen = state.accounts.choose(state.config, place, lease.task.id, last, now)
         if isinstance(chosen, Wait):
