@@ -42,15 +42,20 @@ class Identity(Struct, frozen=True, kw_only=True):
     def known(self) -> str | None:
         return known_ids(self.home).get(self.name)
 
-    def refuse_new(self, where: object) -> None:
-        """Raise WrongQueue where no queue is, if this home had one there."""
+    def refusal(self, where: object) -> WrongQueue | None:
+        """The error if no queue is `where` this home had one; None: a new queue may be made.
+
+        Call before looking whether the queue is there: what another process makes between the two
+        is then a queue that was found, and not one that is gone.
+        """
         if self.known is not None:
-            raise WrongQueue(f"the queue {where} is gone or was emptied", hint=WAY_OUT)
+            return WrongQueue(f"the queue {where} is gone or was emptied", hint=WAY_OUT)
         if not self.may_make and has_tasks(self.home):
-            raise WrongQueue(
+            return WrongQueue(
                 f"there is no queue {where}, though {self.home} holds tasks",
                 hint=f"{WAY_OUT}. Or begin a new one beside these tasks: fleet queue accept",
             )
+        return None
 
     def check(self, found: str, where: object) -> None:
         """Take the id that a queue bears for the home's own, or raise WrongQueue."""

@@ -13,6 +13,7 @@ from fleet.control.init import init
 from fleet.errors import WrongQueue
 from fleet.queue import identity, open_queue
 from fleet.queue.protocol import Draft, Filter
+from fleet.queue.sql import sqlite
 from fleet.queue.sql.sqlite import open_embedded
 
 
@@ -80,6 +81,18 @@ class TestOpening:
         (home.path / identity.FILE).unlink()
         with pytest.raises(WrongQueue, match="holds tasks"):
             open_queue(home.path, Config(queue="embedded"))
+
+    def test_a_queue_that_another_process_makes_meanwhile_is_opened(self, tmp_path, monkeypatch):
+        """Many may open a new home at once: what was not there a moment ago is not gone."""
+
+        def made_meanwhile():
+            with closing(open_embedded(tmp_path, prefix="first")) as queue:
+                (tmp_path / "tasks" / queue.add(Draft(title="its")).id).mkdir(parents=True)
+            return True
+
+        monkeypatch.setattr(sqlite, "is_empty", lambda _: monkeypatch.undo() or made_meanwhile())
+        with closing(open_embedded(tmp_path)) as queue:
+            assert [task.title for task in queue.find(Filter())] == ["its"]
 
     def test_init_makes_no_second_queue_either(self, home):
         """`fleet init` is what a person tries first; it is the same accident."""

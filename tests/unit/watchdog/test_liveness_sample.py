@@ -88,7 +88,8 @@ def test_a_look_at_a_huge_tree_is_bounded(tmp_path):
 @linux
 def test_a_busy_child_shows_in_the_whole_tree():
     """And one that has ended is not forgotten: its time is its parent's."""
-    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'sum(range(3*10**7))']); "
+    busy = "import time; [None for _ in iter(lambda: time.process_time() > 0.4, True)]"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy!r}]); "
     code += "print('done', flush=True); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE

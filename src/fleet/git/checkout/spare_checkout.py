@@ -152,7 +152,7 @@ def _clear(root: Path, noted: _Noted, bin_: Path) -> dict[str, _Stat] | None:
     strays.mkdir(mode=0o700)
     # The git directory, where commands may have written anything, is made anew.
     if os.path.lexists(root / ".git"):
-        (root / ".git").rename(strays / ".git")
+        _take_out(root / ".git", strays / ".git")
     untouched: dict[str, _Stat] = {}
     others: list[str] = []
     for path, about in _walk(root, noted.folders):
@@ -163,9 +163,18 @@ def _clear(root: Path, noted: _Noted, bin_: Path) -> dict[str, _Stat] | None:
         elif noted.folders[path] != about[1]:
             return None
     for number, path in enumerate(others):
-        (root / path).rename(strays / str(number))
+        _take_out(root / path, strays / str(number))
     throw_away(strays, bin_)
     return untouched
+
+
+def _take_out(path: Path, to: Path) -> None:
+    """Move what does not belong to a checkout. Who is not root may move a directory to another one
+    only with the right to write in it. Raises OSError.
+    """
+    if stat.S_ISDIR(path.lstat().st_mode):
+        path.chmod(0o700)
+    path.rename(to)
 
 
 def _write(git: Git, tree: str, root: Path, noted: _Noted, same: dict[str, _Stat]) -> bool:

@@ -92,9 +92,11 @@ class Sqlite:
         self._bell = Doorbell(identity.home / bell)
         #: The files behind the connection, once it is set up.
         self._files: DatabaseFiles | None = None
+        #: The error if the queue turns out to be missing; None: a new one is made.
+        self._refusal = identity.refusal(self.path)
         with translated(self.path):
             if is_empty(self.path):
-                identity.refuse_new(self.path)
+                self._refuse_new()
                 make_private(self.path)
             # APSW's stubs leave its value type unknown; `rows` gives it a type again.
             self._connection: Any = apsw.Connection(str(self.path))
@@ -123,7 +125,7 @@ class Sqlite:
         files = files_of(self.path)
         tables = self._connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'")
         if not tables.get:
-            self._identity.refuse_new(self.path)
+            self._refuse_new()
             with self.writing():
                 self._connection.execute(
                     "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
@@ -135,6 +137,10 @@ class Sqlite:
         migrate(self, self._script, self._backup, steps)
         self._identity.check(self._own_id(), self.path)
         self._files = DatabaseFiles(files.main, files_of(self.path).log)
+
+    def _refuse_new(self) -> None:
+        if self._refusal is not None:
+            raise self._refusal
 
     def _own_id(self) -> str:
         """The id that the queue bears; a queue from before there were ids gets one, unless its home

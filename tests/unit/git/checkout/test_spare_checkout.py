@@ -144,6 +144,12 @@ def lock_up(root):
     (root / "locked").chmod(0o500)
 
 
+def shut(root):
+    (root / "shut/in").mkdir(parents=True)
+    (root / "shut").chmod(0)
+    (root / ".git").chmod(0)
+
+
 def remove_all(root):
     for path in sorted(root.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
@@ -160,6 +166,7 @@ def remove_all(root):
         build,
         use_git,
         lock_up,
+        shut,
         remove_all,
         lambda root: (root / "same").chmod(0o600),
         lambda root: (root / "run.sh").chmod(0o644),

@@ -135,9 +135,10 @@ class Postgres:
     def set_up(self, prefix: str, steps: list[str] | None, *, later: bool) -> None:
         self._refuse_pooler()
         todo = migrate.steps() if steps is None else steps
+        refusal = self.identity.refusal(self.address) if self.identity is not None else None
         if not self.rows(_SQL["is_made"]):
-            if self.identity is not None and not self.rows(_SQL["has_meta"]):
-                self.identity.refuse_new(self.address)
+            if refusal is not None and not self.rows(_SQL["has_meta"]):
+                raise refusal
             with self.writing():
                 self._lock_schema()
                 if not self.rows(_SQL["has_schema"]):
