@@ -8,6 +8,8 @@ class FleetError(Exception):
     """Something went wrong that a person has to know about."""
 
     exit_code = 1
+    #: The machine's own number of the error, as an OSError has it; None: another error.
+    errno: int | None = None
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)

@@ -14,8 +14,9 @@ from fleet.evidence.landing_rules import landing_findings
 from fleet.evidence.other_task_dirs import in_same_tree, lost_directories
 from fleet.evidence.scope_rules import ScopeFacts, scope_findings
 from fleet.evidence.shared_tree import deeds, own_changes
-from fleet.evidence.verify_commands import FOLDER, check_in
+from fleet.evidence.verify_commands import FOLDER, check_in, forget_failed
 from fleet.evidence.verify_place import InspectedRun, verify_place
+from fleet.files.machine_short import is_short, shortage, words_of
 from fleet.git.checkout.verify_leavings import put_leavings_aside
 from fleet.git.clone.task_refs import task_refs
 from fleet.git.git_command import Git
@@ -56,18 +57,41 @@ class Inspection(Struct, frozen=True, kw_only=True):
     landing: LandingWork | None = None
     #: Why the claim cannot be checked at all, which a person has to mend; empty if it can.
     trouble: str = ""
+    #: What is damaged, so that nothing can be said of the run, whatever it claims; a person has to
+    #: mend it. Empty: nothing is.
+    damage: str = ""
+    #: What the machine is short of: nothing may be decided, and the run is inspected again once the
+    #: machine is well. Empty: of nothing.
+    short: str = ""
     #: The inspection was broken off: nothing may be decided on its result.
     abandoned: bool = False
 
+    @property
+    def is_clean(self) -> bool:
+        """Nothing that was found speaks against the run."""
+        wrong = self.trespasses or self.refusals or self.trouble or self.damage
+        return not wrong and all(check.passed for check in self.checks)
+
 
 def inspect_run(ended: InspectedRun, abandon: threading.Event) -> Inspection:
-    """Inspect a run until `abandon` is set. Blocks; not for the loop's thread."""
+    """Inspect a run until `abandon` is set. Blocks; not for the loop's thread.
+
+    Whatever speaks against the run on a machine that is short of something may come from that.
+    """
+    home = ended.run.home.path
     try:
-        return _inspect(ended, abandon)
+        found = _inspect(ended, abandon)
     except (FleetError, OSError, ValueError) as error:
+        if not isinstance(error, ValueError) and is_short(error):
+            forget_failed(ended.run.path)
+            return Inspection(short=words_of(error, home))
         # An agent may leave anything behind; a claim that cannot be inspected is not believed.
-        trouble = f"the run could not be inspected: {type(error).__name__}: {error}"
-        return Inspection(changes=Changes(base="", trouble=trouble), trouble=trouble)
+        damage = f"the run could not be inspected: {type(error).__name__}: {error}"
+        found = Inspection(changes=Changes(base="", trouble=damage), damage=damage)
+    if found.abandoned or found.is_clean or not (short := shortage(home)):
+        return found
+    forget_failed(ended.run.path)
+    return Inspection(short=short)
 
 
 def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
@@ -80,13 +104,18 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
     if ended.base is not None:
         changes = changes_since(ended.base, ended.run, stored=begun)
     trespasses: tuple[Finding, ...] = ()
+    damage = ""
     if ended.base is not None and changes is not None:
         run, base, cwd = ended.run, ended.base, os.path.realpath(ended.cwd)
         tasks = in_same_tree(run, base.root)
+        now = base_now(base, run.home.path)
+        damage = now.damage
+        if base.snapshot and not changes.tree and not now.gone:
+            damage = damage or changes.trouble
         trespasses = scope_findings(
             ScopeFacts(
                 base=base,
-                now=base_now(base, run.home.path),
+                now=now,
                 changes=changes,
                 policy=ended.policy,
                 inside=os.path.relpath(cwd, base.root),
@@ -96,6 +125,8 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
         )
         own = deeds(ended.edited, ended.commands, base.root, cwd)
         changes = own_changes(run, base, changes, own, tasks)
+    if damage:
+        return Inspection(changes=changes, trespasses=trespasses, damage=damage)
     refusals: tuple[Finding, ...] = ()
     landing = None
     try:
@@ -105,6 +136,8 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
         if ended.claimed and checks is not None and not refusals:
             landing = landing_work(ended.run, ended.policy, ended.base, changes, checks)
     except (FleetError, OSError) as error:
+        if is_short(error):
+            raise
         return Inspection(changes=changes, trespasses=trespasses, trouble=str(error))
     if checks is None:
         return Inspection(changes=changes, trespasses=trespasses, abandoned=True)

@@ -117,8 +117,10 @@ def _is_plain(pattern: str) -> bool:
 
 def _moved(facts: ScopeFacts) -> str:
     base, now = facts.base, facts.now
-    if not now.head and now.trouble:
-        return f"the repository cannot be read any more: {now.trouble}"
+    if now.gone:
+        return f"{now.root} is no repository any more"
+    if now.damage:  # nothing is known of its refs
+        return ""
     if facts.policy.isolation == "clone":  # a clone's refs are copies; its work is brought home
         return ""
     stand = {**now.refs, **({now.branch: now.head} if now.branch and now.head else {})}

@@ -6,11 +6,13 @@ do the set-up commands of a clone or a checkout. Both run what agents wrote: the
 run without an agent, with no keys, no state of a CLI, no spool, and no network.
 """
 
+import errno
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from msgspec import Struct, structs
 
 from fleet.coders.agent_environment import plain_env
 from fleet.errors import FleetError, InvalidTask
+from fleet.files.machine_short import is_short
 from fleet.files.safe_read import tail
 from fleet.git.checkout.shared_paths import link_shared
 from fleet.home import Home
@@ -201,6 +204,8 @@ def _check(
             else:
                 keeper = _at_work(attempt)
         except (FleetError, OSError) as error:
+            if is_short(error):
+                raise
             return Check(command=command, trouble=f"could not be run: {error}")
         if isinstance(keeper, Busy):
             return Check(command=command, trouble="another verify command of the run is at work")
@@ -210,6 +215,18 @@ def _check(
         if (check := _result(attempt, command, timed_out=timed_out)) is not None:
             return check
     return Check(command=command, trouble=f"was lost {_TRIES} times")
+
+
+def forget_failed(place: Path, folders: Sequence[str] = FOLDERS) -> None:
+    """Have every command run again that failed: on a machine that is short of something a failure
+    says nothing about the work.
+    """
+    for folder in folders:
+        for attempt in newest_first(place, folder):
+            with suppress(InvalidTask):
+                if (ended := attempt.exit()) is None or ended.code == 0:
+                    continue
+            attempt.forget_exit()
 
 
 def _was_stopped(attempt: Run) -> bool:
@@ -245,15 +262,18 @@ def _at_work(attempt: Run) -> Keeper | None:
 
 
 def _begun(place: Path, command: str, cwd: str, folder: str) -> Run | None:
-    """The last try of the command in this directory, if at work or ended without a stop."""
+    """The last try of the command in this directory, if at work or ended by itself, with all of
+    its output.
+    """
     for attempt in newest_first(place, folder):
         spec = attempt.spec()
         if spec.argv[-1:] == (command,) and spec.cwd == cwd:
             state = keeper_client.state_of(attempt)
             if isinstance(state, Orphaned):
                 raise FleetError("processes of an earlier try cannot be killed")
-            lives = isinstance(state, Running)
-            return attempt if lives or (isinstance(state, Ended) and not state.exit.stop) else None
+            if isinstance(state, Ended):
+                return None if state.exit.stop or state.exit.short else attempt
+            return attempt if isinstance(state, Running) else None
     return None
 
 
@@ -298,7 +318,7 @@ def _result(attempt: Run, command: str, *, timed_out: bool) -> Check | None:
     if ended.error is not None:
         return Check(command=command, trouble=f"could not be run: {ended.error.message}")
     if ended.short:
-        return Check(command=command, trouble=f"its output could not be written: {ended.short}")
+        raise OSError(errno.ENOSPC, ended.short)
     return Check(
         command=command,
         code=None if timed_out else ended.code,

@@ -17,6 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import IO
 
+from fleet.files.machine_short import named_in
 from fleet.git import repository
 from fleet.git.repository import GitFailed, Repository
 from fleet.processes.bounded_call import DEVNULL, CallFailed, Exited, call
@@ -184,13 +185,14 @@ class Git:
                 return result.code
             case Exited():
                 why = _reason(result.err) or f"ended with {result.code}"
-                raise GitFailed(f"git {args[0]}: {why}")
+                raise GitFailed(f"git {args[0]}: {why}", errno=named_in(result.err))
             case CallFailed(fault="flood"):
                 return None
             case CallFailed(fault="timeout"):
                 raise GitFailed(f"git {args[0]} took too long and was stopped")
-            case CallFailed():
-                raise GitFailed(f"git {result.problem}")
+            case CallFailed(error=error):
+                errno = error.errno if isinstance(error, OSError) else None
+                raise GitFailed(f"git {result.problem}", errno=errno)
 
     def _filters(self) -> list[tuple[str, str]]:
         """Settings that undo the filters of the repository's own configuration."""

@@ -36,6 +36,10 @@ class BaseAfter(Base, frozen=True, kw_only=True):
 
     #: The branch of the start no longer contains the commit of the start.
     rewound: bool = False
+    #: There is no repository any more.
+    gone: bool = False
+    #: Why the repository cannot be read, which says nothing about the run; empty: it was read.
+    damage: str = ""
 
 
 class Refs(Struct, frozen=True, kw_only=True):

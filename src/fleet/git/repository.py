@@ -57,6 +57,10 @@ class Repository(Struct, frozen=True, kw_only=True):
 class GitFailed(FleetError):
     """git failed, or took too long, or a repository cannot be used."""
 
+    def __init__(self, message: str, *, hint: str = "", errno: int | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.errno = errno
+
 
 def find(cwd: str) -> Repository | None:
     """The repository that a directory is in, or None.

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from fleet.files.machine_short import is_short
 from fleet.git import repository, tree_snapshot
 from fleet.git.commit_object import write_commit
 from fleet.git.commit_words import FLEET
@@ -94,6 +95,8 @@ def record_base(
             if keep is not None:
                 keep_index(index, keep)
     except (GitFailed, OSError) as error:
+        if is_short(error):
+            raise
         return structs.replace(base, trouble=f"no snapshot: {error}")
     return structs.replace(base, snapshot=commit, trouble=_not_held(tree))
 
@@ -130,11 +133,31 @@ def repository_of(base: Base) -> Repository | None:
     return Repository(root=base.root, git_dir=base.git_dir, common_dir=base.common_dir)
 
 
+def _unreadable(base: Base) -> str:
+    """Why the files of a repository cannot be read; empty: there are none. Raises OSError if the
+    machine is short of something.
+    """
+    try:
+        for path in (f"{base.git_dir}/HEAD", base.root):
+            os.stat(path)  # noqa: PTH116
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        if is_short(error):
+            raise
+        return f"{error.filename}: {error.strerror}"
+    return ""
+
+
 def base_now(base: Base, home: Path) -> BaseAfter:
-    """The repository of a base at this moment, without a snapshot."""
+    """The repository of a base at this moment, without a snapshot. Raises the error of a machine
+    that is short of something.
+    """
     repo = repository_of(base)
     if repo is None:
-        return BaseAfter(root=base.root, trouble=f"{base.root} is no repository any more")
+        damage = _unreadable(base)
+        guarded = base.guarded if damage else {}
+        return BaseAfter(root=base.root, gone=not damage, damage=damage, guarded=guarded)
     until = time.monotonic() + LIMIT
     try:
         own = known_repository(home, repo.root)
@@ -143,7 +166,9 @@ def base_now(base: Base, home: Path) -> BaseAfter:
         found = _with_kept_branches(git, base, _around(git, repo, groups))
         rewound = _rewound(Git(own, until), base, found)
     except (GitFailed, OSError) as error:
-        return BaseAfter(root=base.root, guarded=repository.guarded(repo), trouble=str(error))
+        if is_short(error):
+            raise
+        return BaseAfter(root=base.root, guarded=repository.guarded(repo), damage=str(error))
     return BaseAfter(**structs.asdict(found), rewound=rewound)
 
 
@@ -174,13 +199,15 @@ def changes_since(base: Base, run: Run, *, stored: bool = False) -> Changes:
     """What changed in the working tree and on the branch; the diff goes to the run's directory.
 
     `stored`: the tree counts that an earlier process stored, and not the files as they are by now.
+    An error is returned as `trouble`; only that of a machine that is short of something is raised.
     """
     found = Changes(base=base.snapshot)
     if not base.snapshot:
         return structs.replace(found, trouble=base.trouble)
     repo = repository_of(base)
     if repo is None:
-        return structs.replace(found, trouble=f"{base.root} is no repository any more")
+        why = _unreadable(base) or f"{base.root} is no repository any more"
+        return structs.replace(found, trouble=why)
     until = time.monotonic() + LIMIT_AFTER
     try:
         own = known_repository(run.home.path, repo.root)
@@ -201,6 +228,8 @@ def changes_since(base: Base, run: Run, *, stored: bool = False) -> Changes:
             found = structs.replace(found, shared=tuple(names))
         return _compared(git, found, tree, known, run)
     except (GitFailed, OSError) as error:
+        if is_short(error):
+            raise
         return structs.replace(found, trouble=str(error))
 
 

@@ -253,6 +253,10 @@ class Run(Struct, frozen=True, dict=True):
     def exit(self) -> Exit | None:
         return _EXIT.read(self.path / "exit.json")
 
+    def forget_exit(self) -> None:
+        """Have the run count as one that was lost, which needs no room on a full disk."""
+        (self.path / "exit.json").unlink(missing_ok=True)
+
     def fenced(self) -> bool:
         return (self.path / "fence").exists()
 

@@ -212,12 +212,14 @@ def end_of(
     jitter: float,
     elsewhere: bool = False,
     attempts: int | None = None,
+    short: str = "",
 ) -> RunEnd:
     """Decide what becomes of the task of a run that ended so. Writes nothing.
 
     A run whose inspection was stopped is not judged by its own ending: the stop is how it ended.
     `elsewhere`: the task may go on with another account, model or coder. `jitter`, between 0 and 1,
     spreads retries. `attempts` is how many failed before on all hosts; None: there is one host.
+    `short` is what the machine is short of.
     """
     if found.abandoned:
         outcome = ended.stop_reason or outcome
@@ -241,6 +243,8 @@ def end_of(
         verdict=verdict,
         require="approval" if record.policy.expect == "plan" else record.policy.require,
         unverifiable=found.trouble,
+        damage=found.damage,
+        short=short,
         lands_on=found.landing.into if found.landing is not None else None,
         land_tries=land_tries(before, run.number, record.policy.land.tries),
         past=past,
@@ -348,7 +352,7 @@ def _judged(
 ) -> Verdict | None:
     """The verdict on a claim. Without a claim only trespasses count; None: nothing was judged."""
     claimed = receipt.claim is not None and _is_judged(ended, outcome)
-    if not claimed or found.abandoned or found.trouble:
+    if not claimed or found.abandoned or found.trouble or found.damage:
         return Verdict(trespasses=found.trespasses) if found.trespasses else None
     cwd = Path(ended.record.spec.cwd or ended.record.project)
     seen = seen_of(ended.record, receipt, cwd, plan_limit=plan_limit)

@@ -109,6 +109,10 @@ class Facts(Struct, frozen=True, kw_only=True):
     claim: AgentClaim
     #: Why the claim cannot be checked, through no fault of the agent's; empty: it can.
     unverifiable: str = ""
+    #: What is damaged, so that nothing can be said of the run; empty: nothing is.
+    damage: str = ""
+    #: What the machine is short of as the run ends; empty: of nothing.
+    short: str = ""
     #: Fleet's verdict on the claim, by the evidence; None: nothing was judged.
     verdict: Verdict | None = None
     #: The branch that work is to land on before the task is closed, empty if a person has to name
@@ -142,6 +146,9 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
         return released(why) if facts.spawn_failure.program_missing else blocked(why)
     if facts.verdict is not None and facts.verdict.trespasses:
         return _out_of_scope(facts, facts.verdict)
+    if facts.damage:
+        way = f"Mend that, and then: fleet retry {facts.task_id}"
+        return blocked(f"damaged: {facts.damage}. {way}")
     claim, verdict = facts.claim.done, facts.verdict
     if claim is None or verdict is None or isinstance(outcome, Finished):
         return _by_outcome(outcome, facts, now)
@@ -356,9 +363,13 @@ def _stall(outcome: Stalled) -> str:
 
 
 def _attempt(why: str, facts: Facts, now: datetime) -> Decision:
-    """A failed attempt: the task is tried again after a pause, or blocked at the retry limit."""
+    """A failed attempt: the task is tried again after a pause, or blocked at the retry limit. On a
+    machine that is short of something the failure may come from that, and nothing starts there.
+    """
     if not facts.started:
         return _unstarted(why, facts, now)
+    if facts.short:
+        return released(f"{why} (no failed attempt: {facts.short})")
     made = facts.past.attempts + 1
     if made >= facts.retry_limit:
         note = plain_text(f"{why} (attempt {made} of {facts.retry_limit})")

@@ -8,6 +8,7 @@ import time
 from fleet.accounts.candidates import find as find_account
 from fleet.coders.agent_environment import secret_values
 from fleet.errors import FleetError
+from fleet.files.machine_short import is_short, words_of
 from fleet.home import Home
 from fleet.processes import keeper_client, process_identity
 from fleet.processes.keeper_client import Orphaned, Running, find_keeper, kill_trees, stop_run
@@ -28,7 +29,6 @@ from fleet.supervisor.assignments import (
     lease_of,
 )
 from fleet.supervisor.finish_run import give_up, kill_all, send_and_settle, settle
-from fleet.supervisor.shortage import SHORT
 from fleet.supervisor.state import SupervisorState
 from fleet.supervisor.stop_runs import stop_assignment
 
@@ -58,8 +58,9 @@ def adopt_task(state: SupervisorState, lease: Lease) -> None:
         run = latest_run(task_dir)
         ending = believed_ending(run) if run is not None else None
     except (FleetError, OSError) as error:
-        if isinstance(error, OSError) and error.errno in SHORT:
-            settle(state, assignment, released(f"{error.filename or task_dir}: {error.strerror}"))
+        if is_short(error):
+            why = words_of(error, task_dir or state.home.tasks)
+            settle(state, assignment, released(why))
         else:
             give_up(state, assignment, error)
         return
@@ -86,10 +87,8 @@ def look_again(state: SupervisorState, follower: RunFollower) -> None:
         if isinstance(stage, Unknown) and now >= stage.due:
             try:
                 _look(state, follower, assignment, stage)
-            except FleetError as error:
-                give_up(state, assignment, error)
-            except OSError as error:
-                if error.errno not in SHORT:
+            except (FleetError, OSError) as error:
+                if not is_short(error):
                     give_up(state, assignment, error)
                     continue
                 _wait(state, assignment, stage, None)  # so nothing new is known

@@ -154,8 +154,10 @@ class Finishing(Struct, frozen=True):
     ended: ExitedRun
     #: What the inspection found; None before it.
     findings: Inspection | None = None
-    #: When the supervisor tries again after an error of the disk, on the monotonic clock.
+    #: When the supervisor tries again on a machine that was short of something, on the monotonic
+    #: clock, and how long it waits for that; 0: it was short of nothing.
     retry_at: float = 0.0
+    pause: float = 0.0
 
 
 class Inspecting(Struct, frozen=True):
@@ -165,6 +167,8 @@ class Inspecting(Struct, frozen=True):
     ended: ExitedRun
     #: Set to make the worker thread give up.
     abandon: threading.Event
+    #: As in `Finishing`.
+    pause: float = 0.0
 
 
 class Sending(Struct, frozen=True):

@@ -4,12 +4,12 @@ import heapq
 import time
 from datetime import datetime
 
+from fleet.files.machine_short import low_disk
 from fleet.home.status_file import paused
 from fleet.queue.protocol import Queue
 from fleet.schemas import Lease, Offer, Task
 from fleet.supervisor.assignments import awake
 from fleet.supervisor.queue_io.reopen_tasks import held_back, waiting_tasks
-from fleet.supervisor.shortage import room
 from fleet.supervisor.state import SupervisorState
 
 #: A task may become ready without an event: the queue is asked again this often anyway. Each
@@ -93,8 +93,8 @@ class Claimer:
         if state.meter.day_is_spent():
             self.idle = self.waits_for_person = self._is_quiet()
             return
-        if not room(state.home):
-            state.backoff.begin(f"the disk of {state.home.path} is almost full")
+        if low := low_disk(state.home.path):
+            state.backoff.begin(low)
             return
         heartbeat = state.heartbeat
         if not heartbeat.may_claim:

@@ -3,6 +3,7 @@
 import random
 import signal
 import threading
+import time
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
@@ -14,6 +15,7 @@ from fleet.accounts.circuit_breaker import Blamed, Note, RunNoted, fault_of, spa
 from fleet.errors import FleetError, InvalidTask
 from fleet.evidence.inspect_run import Inspection, inspect_run
 from fleet.evidence.verify_place import InspectedRun
+from fleet.files.machine_short import is_short, low_disk
 from fleet.home.journal import Log
 from fleet.processes import process_identity
 from fleet.processes.keeper_client import Ended, kill_trees
@@ -42,8 +44,11 @@ from fleet.supervisor.hosts.share_news import tell_circuit, tell_limit, tell_spe
 from fleet.supervisor.queue_io.plan_epics import close_epics, mark_end
 from fleet.supervisor.queue_io.queue_thread import DueSettlement
 from fleet.supervisor.queue_io.reopen_tasks import go_on_if_answered, undo_close, wake_next
-from fleet.supervisor.shortage import SHORT
+from fleet.supervisor.shortage import LONGEST
 from fleet.supervisor.state import SupervisorState, TaskSettled
+
+#: A run that could not be ended is tried again after this many seconds, doubled each time.
+TRY_AGAIN = 1.0
 
 
 def settle(
@@ -186,6 +191,11 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
         if isinstance(findings, InspectedRun):
             _inspect(state, assignment, stage, findings)
             return
+    if findings.short:
+        wait_for_machine(
+            state, assignment, Finishing(run, ended, pause=stage.pause), findings.short
+        )
+        return
     if findings.abandoned:
         reason = ended.stop_reason or stop_reason.read(run.run)
         reason = reason or Stopped(by="the end of its verify command")
@@ -202,6 +212,7 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
         ended, outcome, findings, state.config, now,
         fence=assignment.lease.fence, jitter=jitter, elsewhere=elsewhere,
         attempts=assignment.lease.task.attempts if state.config.shares_queue else None,
+        short=low_disk(state.home.path),
     )  # fmt: skip
     tell_spending(state, *state.meter.ledger.record(end.receipt, end.receipt.started_at or now))
     state.meter.announce_near()
@@ -237,7 +248,7 @@ def _write(end: RunEnd, run: ActiveRun) -> Decision | None:
     except InvalidTask as error:
         return damaged(error, run.task_id)
     except OSError as error:
-        if error.errno in SHORT:
+        if is_short(error):
             raise
         return damaged(error, run.task_id)
     return None
@@ -248,13 +259,34 @@ def _inspect(
 ) -> None:
     def inspected(findings: Inspection) -> None:
         if isinstance(now := assignment.stage, Inspecting):
-            assignment.stage = Finishing(now.run, now.ended, findings)
+            assignment.stage = Finishing(now.run, now.ended, findings, pause=now.pause)
 
     abandon = threading.Event()
-    assignment.stage = Inspecting(stage.run, stage.ended, abandon)
+    assignment.stage = Inspecting(stage.run, stage.ended, abandon, stage.pause)
     commands = case.policy.verify if case.claimed else ()
     stage.run.stream.note("fleet_verifying", state.now(), commands=commands)
     state.inspections.submit(partial(inspect_run, case, abandon), inspected)
+
+
+def wait_for_machine(
+    state: SupervisorState, assignment: Assignment, stage: Finishing, why: str
+) -> None:
+    """Decide nothing about a run while the machine is short of something, and end the run again
+    later. A supervisor that is to end leaves that to the next one.
+    """
+    task_dir = stage.run.run.task_dir
+    if state.stopping is not None:
+        text = f"{assignment.task_id}: left to the next supervisor: {why}"
+        state.log.say("left", text, task_dir=task_dir)
+        state.assignments.remove(assignment)
+        return
+    if not stage.pause:
+        state.backoff.begin(why)
+        text = f"{assignment.task_id}: its run ended, and waits for the machine: {why}"
+        state.log.say("disk", text, task_dir=task_dir)
+    pause = min(max(TRY_AGAIN, stage.pause * 2), LONGEST)
+    again = time.monotonic() + pause
+    assignment.stage = structs.replace(stage, retry_at=again, pause=pause)
 
 
 def _leave(state: SupervisorState, assignment: Assignment, run: ActiveRun) -> None:

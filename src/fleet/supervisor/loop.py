@@ -13,6 +13,7 @@ from fleet.coders.trusted_files import untrusted
 from fleet.config import Config
 from fleet.errors import ConfigError
 from fleet.files import seals
+from fleet.files.machine_short import low_disk
 from fleet.files.safe_read import stamp_of
 from fleet.home import Home, owner_file
 from fleet.home.journal import Log
@@ -238,9 +239,11 @@ class Supervisor:
         shutdown, thread = self.shutdown, self.queue
         if shutdown.stops > 2:
             return True
+        late = time.monotonic() >= shutdown.deadline
+        if shutdown.stops and late and low_disk(self.state.home.path):
+            return True  # the keepers write down how the runs ended once there is room
         if shutdown.restart or shutdown.stops > 1 or (shutdown.stops and thread.problem):
             # What is not settled in time is for the next supervisor, as after a crash.
-            late = time.monotonic() >= shutdown.deadline
             if late and shutdown.stops > 1:
                 return True  # keepers were told; a disk that takes nothing must not hold it up
             settled = not thread.owing or late

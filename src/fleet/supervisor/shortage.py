@@ -1,34 +1,26 @@
-"""What the machine is short of: disk, memory, processes, open files. Nothing is started for a
-while, and no task is to blame.
+"""A machine that is short of something (`files/machine_short.py`): nothing is started for a while.
 
 A supervisor that is told to stop has to write why each run ended and what becomes of its task. On a
 full disk it could not, and the task would pay for that: so `reserve`, a few megabytes of the home's
 disk, is given back then.
 """
 
-import errno
 import os
 import resource
 import time
 from contextlib import suppress
 
+from fleet.files.machine_short import low_disk
 from fleet.home import Home
 from fleet.home.journal import Log
 
 RESERVE = "reserve"
 _SIZE = 4 << 20
-#: Below this much free disk no run is started: the running ones need the rest.
-FLOOR = 100 << 20
 #: Open files that the supervisor may need: enough for as many runs as can be configured.
 _FILES = 4096
 #: Nothing is started for this long on a machine that is short of disk, memory or processes, doubled
 #: each time up to the longest, in seconds.
 PAUSE, LONGEST = 1.0, 60.0
-#: Errors of a machine that is short of something, for which no task is to blame.
-SHORT = frozenset(
-    {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EIO}
-    | {errno.EROFS}
-)
 
 
 class ResourceBackoff:
@@ -61,17 +53,11 @@ class ResourceBackoff:
         self.why, self.pause = "", PAUSE
 
 
-def room(home: Home) -> bool:
-    """The home's disk has room for one more run."""
-    about = os.statvfs(home.path)
-    return about.f_bavail * about.f_frsize >= FLOOR
-
-
 def set_reserve_aside(home: Home) -> None:
     """Take the reserve, unless taken already or the disk is short by now."""
     path = home.path / RESERVE
     try:
-        if path.exists() or not room(home):
+        if path.exists() or low_disk(home.path):
             return
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
@@ -86,7 +72,7 @@ def set_reserve_aside(home: Home) -> None:
 def release_reserve(home: Home) -> None:
     """Give the reserve back if the disk has no room for another run."""
     with suppress(OSError):
-        if not room(home):
+        if low_disk(home.path):
             (home.path / RESERVE).unlink(missing_ok=True)
 
 

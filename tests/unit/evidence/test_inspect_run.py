@@ -13,7 +13,7 @@ from fleet.evidence.inspect_run import inspect_run
 from fleet.evidence.verify_place import InspectedRun
 from fleet.files import seals
 from fleet.git import snapshot_index
-from fleet.home import Home
+from fleet.home import Home, make_home
 from fleet.runs.run_directory import ProcessId, Run, RunSpec, Started, new_run
 from fleet.schemas import Policy
 from tests.repos import ENV, RunIn
@@ -37,7 +37,7 @@ def broken(run, repo, cwd="", **policy):
         claimed=False,
     )  # fmt: skip
     found = inspect_run(ended, threading.Event())
-    assert not found.trouble
+    assert (found.trouble, found.damage, found.short) == ("", "", "")
     return {finding.rule for finding in found.trespasses}
 
 
@@ -232,3 +232,61 @@ def a_run_at_work(home, task_id):
     started = Started(keeper=who, agent=who, at=datetime.now(UTC), monotonic=0.0)
     (run.path / "started").write_bytes(msgspec.json.encode(started))
     return run
+
+
+def judged(run, repo, **policy):
+    """The inspection of a run that claims to be done."""
+    ended = InspectedRun(
+        run=_run(run), cwd=str(repo.root), policy=Policy(**policy), base=run.base, claimed=True
+    )
+    return inspect_run(ended, threading.Event())
+
+
+def failing_git(tmp_path, monkeypatch, words):
+    """Every later git prints these words and fails."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/git").write_text(f"#!/bin/sh\necho 'fatal: {words}' >&2\nexit 128\n")
+    (tmp_path / "bin/git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+
+
+def test_a_git_that_lacks_room_decides_nothing(repo, tmp_path, monkeypatch):
+    """A full disk was told as a branch that the agent had moved."""
+    run = RunIn(tmp_path, repo)
+    failing_git(tmp_path, monkeypatch, "write error: No space left on device")
+    found = judged(run, repo)
+    assert "No space left" in found.short
+    assert (found.trespasses, found.trouble, found.damage) == ((), "", "")
+
+
+@pytest.mark.parametrize("breaks", ["git", "files"])
+def test_a_repository_that_cannot_be_read_is_damage_and_no_trespass(
+    repo, tmp_path, monkeypatch, breaks
+):
+    """A person looks at it, whatever the run claims, and the agent is not to blame."""
+    run = RunIn(tmp_path, repo)
+    if breaks == "git":
+        failing_git(tmp_path, monkeypatch, "it broke")
+    else:  # as for an ordinary user without the right to read it
+        (repo.root / ".git/HEAD").unlink()
+        (repo.root / ".git/HEAD").symlink_to("HEAD")
+    found = judged(run, repo)
+    assert ("it broke" if breaks == "git" else ".git/HEAD") in found.damage
+    assert (found.trespasses, found.trouble, found.short) == ((), "", "")
+
+
+def test_a_check_that_fails_on_a_full_disk_is_run_again(repo, tmp_path, monkeypatch):
+    """Its failure says nothing about the work, and is forgotten."""
+    make_home(Home(tmp_path / "home"))
+    run = RunIn(tmp_path, repo)
+    spec = RunSpec(argv=("agent",), cwd=str(repo.root))
+    (run.dir / "run.json").write_bytes(msgspec.json.encode(spec))
+    count, room = tmp_path / "count", tmp_path / "room"
+    verify = (f"echo x >> {count}; test -e {room}",)
+    monkeypatch.setattr("fleet.evidence.inspect_run.shortage", lambda _: "the disk is full")
+    for _ in range(2):
+        assert judged(run, repo, verify=verify).short == "the disk is full"
+    room.touch()
+    found = judged(run, repo, verify=verify)
+    assert [check.passed for check in found.checks] == [True]
+    assert count.read_text() == "x\n" * 3

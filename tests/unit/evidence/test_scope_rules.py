@@ -154,10 +154,15 @@ def test_the_git_directory_of_a_clone_is_its_tasks_own():
     assert ".mcp.json" in found["guarded_files"]
 
 
-def test_a_repository_that_cannot_be_read_any_more_is_a_trespass():
+def test_a_repository_that_is_gone_is_a_trespass():
     """The agent may have removed it."""
-    found = broken(head="", branch="", refs={}, guarded={}, trouble="no repository any more")
+    found = broken(head="", branch="", refs={}, guarded={}, gone=True)
     assert "no repository any more" in found["moved_refs"]
+
+
+def test_a_repository_that_cannot_be_read_is_no_trespass():
+    """A disk, or rights that a person changed, say nothing about the run."""
+    assert broken(head="", branch="", refs={}, damage="git failed") == {}
 
 
 def test_a_sibling_that_lost_its_files_is_named():

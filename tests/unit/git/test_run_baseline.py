@@ -385,7 +385,7 @@ def test_a_repository_that_is_gone_at_the_end_is_trouble_not_an_error(repo, tmp_
     run = RunIn(tmp_path, repo)
     (repo.root / ".git").rename(tmp_path / "elsewhere")
     assert "no repository any more" in run.changes().trouble
-    assert "no repository any more" in base_now(run.base, run.home).trouble
+    assert base_now(run.base, run.home).gone
 
 
 def test_a_broken_repository_is_trouble_not_an_error(repo, tmp_path):

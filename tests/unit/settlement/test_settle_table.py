@@ -161,6 +161,12 @@ ROWS = [
     ("Lost, after a claim that is unverified", Lost(), facts(claim=DONE, verdict=UNVERIFIED)),
     ("any of these, out of scope", Finished(), facts(claim=DONE, verdict=OUT_OF_SCOPE)),
     ("any of these, tampered", Finished(), facts(claim=DONE, verdict=FORGED)),
+    ("any of these, and its repository is damaged", LIMIT, facts(claim=DONE, damage="x")),
+    (
+        "any of these that count, on a machine that is short of something",
+        Finished(),
+        facts(past=History(attempts=2), short="the disk is full"),
+    ),
     (
         "any of these that count, the last of `retry_limit`",
         Finished(),

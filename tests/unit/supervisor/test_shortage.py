@@ -14,14 +14,7 @@ def test_the_reserve_is_given_back_when_the_disk_is_short(tmp_path, monkeypatch)
     assert reserve.stat().st_blocks * 512 >= 4 << 20
     shortage.release_reserve(home)
     assert reserve.exists()
-    monkeypatch.setattr(shortage, "room", lambda _: False)
+    monkeypatch.setattr(shortage, "low_disk", lambda _: "full")
     shortage.release_reserve(home)
     shortage.set_reserve_aside(home)
     assert not reserve.exists()
-
-
-def test_a_disk_below_the_floor_has_no_room(tmp_path, monkeypatch):
-    """What is left is for those that run."""
-    assert shortage.room(Home(tmp_path))
-    monkeypatch.setattr(shortage, "FLOOR", 1 << 62)
-    assert not shortage.room(Home(tmp_path))

@@ -13,6 +13,7 @@ from msgspec import structs
 from fleet.errors import FleetError, InvalidTask
 from fleet.files.file_lock import run_locked
 from fleet.files.inotify import DirectoryWatch
+from fleet.files.machine_short import is_short, low_disk, words_of
 from fleet.home import messages
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Ended, NeverStarted, Orphaned, Running, Vanished, stop_run
@@ -34,15 +35,18 @@ from fleet.supervisor.assignments import (
     Stopping,
     Unknown,
 )
-from fleet.supervisor.finish_run import finish, give_up, report_trips
+from fleet.supervisor.finish_run import (
+    TRY_AGAIN,
+    finish,
+    give_up,
+    report_trips,
+    wait_for_machine,
+)
 from fleet.supervisor.hosts.share_news import tell_limit
-from fleet.supervisor.shortage import SHORT
 from fleet.supervisor.state import SupervisorState
 from fleet.supervisor.stop_runs import stop_assignment
 from fleet.watchdog.stall_rules import Patience
 
-#: A run that could not be finished (a full disk) is tried again after this many seconds.
-TRY_AGAIN = 1.0
 #: A run of which it is not known what became is looked at again after this many seconds, doubled
 #: each time: a keeper that is just starting tells in milliseconds, one that hangs may never.
 FIRST_PAUSE = 0.02
@@ -167,7 +171,7 @@ class RunFollower:
             except FleetError as error:
                 give_up(self._state, assignment, error)
             except OSError as error:
-                self._say_of_disk(f"{run.task_id}: {_error_words(error, run.run)}", run.run)
+                self._say_of_disk(f"{run.task_id}: {words_of(error, run.run.path)}", run.run)
 
     def _say_of_disk(self, text: str, run: Run) -> None:
         """Tell of a disk that takes nothing: once a minute, whatever the number of runs."""
@@ -205,14 +209,16 @@ class RunFollower:
         """Keep the damage of one task's files from the others: the task is left to a person."""
         try:
             yield
-        except FleetError as error:
-            give_up(self._state, assignment, error)
-        except OSError as error:
-            if error.errno not in SHORT:  # else the run goes on where it was, in the next turn
+        except (FleetError, OSError) as error:
+            if not is_short(error):  # else the run goes on where it was, in the next turn
                 give_up(self._state, assignment, error)
 
     def _finish_one(self, assignment: Assignment, stage: Finishing, now: float) -> None:
-        if now < stage.retry_at:
+        if now < stage.retry_at and self._state.stopping is None:
+            return
+        if stage.retry_at and low_disk(self._state.home.path) and self._state.stopping is None:
+            retry_at = now + TRY_AGAIN
+            assignment.stage = structs.replace(stage, retry_at=retry_at)
             return
         said = self.spools.last_claim(stage.run.run, stage.run.spec.id)
         if said is None:  # what the agent left in its drop box comes first
@@ -220,19 +226,12 @@ class RunFollower:
         stage = structs.replace(stage, ended=structs.replace(stage.ended, said=said))
         try:
             finish(self._state, assignment, stage)
-        except FleetError as error:
-            give_up(self._state, assignment, error)
-        except OSError as error:
-            run = stage.run.run
-            if error.errno not in SHORT:
+        except (FleetError, OSError) as error:
+            if not is_short(error):
                 give_up(self._state, assignment, error)
-                return
-            if not stage.retry_at:
-                text = f"{assignment.task_id}: {_error_words(error, run)}"
-                self._state.log.say("disk", text, task_dir=run.task_dir)
-            if isinstance(assignment.stage, Finishing):
-                later = time.monotonic() + TRY_AGAIN
-                assignment.stage = structs.replace(assignment.stage, retry_at=later)
+            elif isinstance(last := assignment.stage, Finishing):
+                why = words_of(error, last.run.run.path)
+                wait_for_machine(self._state, assignment, last, why)
 
 
 def _check_output(state: SupervisorState, assignment: Assignment, run: ActiveRun) -> None:
@@ -313,10 +312,6 @@ def state_now(run: Run) -> ProcessEnd | Running | Orphaned:
                 return Running(None)
             run.fence()
             return Vanished(None, why=error.message)
-
-
-def _error_words(error: OSError, run: Run) -> str:
-    return f"{error.filename or run.path}: {error.strerror or error}"
 
 
 def _nothing() -> None:

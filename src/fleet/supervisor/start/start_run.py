@@ -17,6 +17,7 @@ from fleet.accounts.choose_account import Wait
 from fleet.accounts.kept_secret import SecretTrouble
 from fleet.coders.trusted_files import Untrusted
 from fleet.errors import FleetError, InvalidTask, NotHere
+from fleet.files.machine_short import is_short, words_of
 from fleet.git.mirror.ensure_mirror import Unreached
 from fleet.home.status_file import paused
 from fleet.home.task_json import settings_of
@@ -34,7 +35,6 @@ from fleet.supervisor.assignments import Active, Arriving, Assignment, Claimed, 
 from fleet.supervisor.finish_run import give_up, settle
 from fleet.supervisor.hosts.host_travel import Arrived, HostTravel
 from fleet.supervisor.queue_io.reopen_tasks import wake
-from fleet.supervisor.shortage import SHORT
 from fleet.supervisor.start.agent_bin import AgentPrograms
 from fleet.supervisor.start.launch import launch, make_ready, moved, placed
 from fleet.supervisor.start.workspace import (
@@ -163,19 +163,27 @@ class RunStarter:
             act(assignment, task_dir)
         except NotHere as error:
             settle(self._state, assignment, self._not_here(assignment, error), task_dir)
-        except FleetError as error:  # also an id that cannot name a file
+        except (FleetError, OSError) as error:
+            self._start_failed(assignment, task_dir, error)
+
+    def _start_failed(
+        self, assignment: Assignment, task_dir: Path | None, error: FleetError | OSError
+    ) -> None:
+        """Block a task that cannot be started, or have it wait for the machine."""
+        if is_short(error):
+            why = words_of(error, task_dir or self._state.home.tasks)
+            self._state.backoff.begin(why)
+            settle(self._state, assignment, released(why))
+        elif isinstance(error, FleetError):  # also an id that cannot name a file
             with suppress(OSError):
                 if task_dir is not None:
                     task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             why = f"invalid: {error.message}. {error.hint}".rstrip(" .")
             way = f"Once that is mended: fleet retry {assignment.task_id}"
             settle(self._state, assignment, blocked(f"{why}. {way}"), task_dir)
-        except OSError as error:
+        else:
             why = f"{error.filename or assignment.task_id}: {error.strerror or error}"
-            if error.errno in SHORT:
-                self._state.backoff.begin(why)
-                settle(self._state, assignment, released(why))
-            elif self._state.config.shares_queue:  # a fault of this machine's files
+            if self._state.config.shares_queue:  # a fault of this machine's files
                 settle(self._state, assignment, released(f"not on this host: {why}", declined=why))
             else:
                 way = f"Move it away to go on. Then: fleet retry {assignment.task_id}"
@@ -310,7 +318,7 @@ class RunStarter:
 
     def _unprepared(self, error: FleetError | OSError) -> FleetError | OSError:
         """What went wrong; on a shared queue it went wrong on this host, and may not on another."""
-        if not self._state.config.shares_queue or isinstance(error, OSError):
+        if not self._state.config.shares_queue or isinstance(error, OSError) or is_short(error):
             return error
         return NotHere(error.message, hint=error.hint)
 

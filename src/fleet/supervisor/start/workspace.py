@@ -17,6 +17,7 @@ from fleet.config.projects import MIRRORS
 from fleet.errors import FleetError
 from fleet.evidence import other_task_dirs
 from fleet.evidence.verify_commands import CommandBox, check_all
+from fleet.files.machine_short import is_short, shortage
 from fleet.git import repository, snapshot_index
 from fleet.git.checkout.shared_paths import share_with_clone, unshared
 from fleet.git.clone import clone_place
@@ -142,13 +143,15 @@ def prepare(order: WorkspaceOrder, abandon: threading.Event) -> Prepared:
         else:
             place = _isolated(order, task_dir, abandon)
     except (FleetError, OSError) as error:
-        return Unprepared(_full_disk(order.home) or error)
+        return Unprepared(error if is_short(error) else _full_disk(order.home) or error)
     return None if abandon.is_set() else place
 
 
 def _full_disk(home: Home) -> OSError | None:
     """What lies behind an error of git, which does not always say so; None: there is room."""
-    for place in (home.path, home.path / MIRRORS, home.worktrees):
+    if why := shortage(home.path):
+        return OSError(errno.ENOSPC, why)
+    for place in (home.path / MIRRORS, home.worktrees):
         if place.exists() and shutil.disk_usage(place).free < _ROOM:
             return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(place))
     return None

@@ -60,7 +60,7 @@ def test_a_configuration_that_grew_during_the_run_is_a_finding(repo, tmp_path, t
     changes = run.changes()
     assert "cannot be read" in changes.trouble
     now = run_baseline.base_now(run.base, run.home)
-    assert "cannot be read" in now.trouble
+    assert "cannot be read" in now.damage
     assert now.guarded[".git/config"] != run.base.guarded[".git/config"]
 
 
@@ -89,7 +89,7 @@ def test_a_bare_repository_in_the_top_directory_is_not_taken(repo, tmp_path, tra
     (repo.root / ".git/HEAD").write_text("nonsense\n")
     repo.write(a_dot_txt="edited\n")
     assert "not a git repository" in run.changes().trouble
-    assert "not a git repository" in run_baseline.base_now(run.base, run.home).trouble
+    assert "not a git repository" in run_baseline.base_now(run.base, run.home).damage
 
 
 def test_a_common_directory_is_the_one_that_fleet_read(repo, tmp_path, trap, sprung):
@@ -142,7 +142,7 @@ def test_a_git_directory_that_was_put_in_its_place_is_a_finding(repo, tmp_path):
     (repo.root / ".git").rename(tmp_path / "aside")
     (repo.root / ".git").write_text(f"gitdir: {other.root}/.git\n")
     assert "no repository any more" in run.changes().trouble
-    assert "no repository any more" in run_baseline.base_now(run.base, run.home).trouble
+    assert run_baseline.base_now(run.base, run.home).gone
     (repo.root / ".git").unlink()
     (tmp_path / "aside").rename(repo.root / ".git-moved")
     (repo.root / ".git").symlink_to(".git-moved")
