@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from fleet.evidence.test_runs import is_test_run, may_test, shows_failure
-from fleet.schemas import Check, Command, Finding, Finished, Receipt
+from fleet.schemas import Check, Command, Finding, Finished, Receipt, WorkElsewhere
 from fleet.schemas.policy import ARTIFACT
 from fleet.schemas.shown_text import some
 from fleet.tripwire import shell_parser
@@ -219,12 +219,51 @@ def _no_artifact(facts: ClaimFacts) -> str:
 
 def _shared_path(facts: ClaimFacts) -> str:
     changes = facts.receipt.changes
-    if changes is None or not changes.shared:
+    if changes is None or not changes.misplaced.shared:
         return ""
-    names = some(changes.shared, _NAMES)
+    names = some(changes.misplaced.shared, _NAMES)
     return (
         f"it committed {names}, which the project shares with every copy and which is not part of"
         " the work: take it out of the commits (git rm -r --cached PATH, git commit --amend)"
+    )
+
+
+def _elsewhere(facts: ClaimFacts) -> str:
+    changes = facts.receipt.changes
+    found = changes.misplaced.elsewhere[:_NAMES] if changes is not None else ()
+    return "; ".join(map(_elsewhere_words, found))
+
+
+def _elsewhere_words(work: WorkElsewhere) -> str:
+    """Where work is that is not on what is checked out, and what to do about it."""
+    what = f"{work.commit[:12]} {work.title!r}"
+    if work.kind == "stash":
+        return (
+            f"changes are in a stash and not in the work ({work.name}, {what}): git stash pop, or"
+            " git stash drop if they are not wanted"
+        )
+    commits = "1 commit is" if work.count == 1 else f"{work.count} commits are"
+    if work.kind == "branch":
+        return (
+            f"{commits} on the branch {work.name} and not on what is checked out ({what}): git"
+            f" merge {work.name}, or git branch -D {work.name} if that is not wanted"
+        )
+    return (
+        f"{commits} on no branch, and nothing is changed without ({what}): git merge"
+        f" {work.commit[:12]}. If there is nothing to change, say so as you close the task again"
+    )
+
+
+def _unrelated(facts: ClaimFacts) -> str:
+    receipt = facts.receipt
+    base = receipt.changes.misplaced.unrelated_to if receipt.changes is not None else ""
+    if not base or receipt.policy.land.mode == "off":
+        return ""
+    return (
+        f"what is checked out has no commit in common with {base[:12]}, which the work began at, so"
+        " it cannot be merged (was the first commit amended?). To put the same files on top of it:"
+        f" git reset --soft {base[:12]}, git commit. Or a person has the task begin anew: fleet"
+        f" retry {receipt.task_id} --fresh"
     )
 
 
@@ -343,6 +382,19 @@ RULES: tuple[ClaimRule, ...] = (
         suspects=False,
     ),
     ClaimRule(
+        "work_elsewhere",
+        "Commits or a stash hold work that is not in what it left checked out.",
+        _elsewhere,
+        expects=("any", "change", "artifact"),
+        suspects=False,
+    ),
+    ClaimRule(
+        "unrelated_history",
+        "Its work is to land, and shares no commit with what it began at.",
+        _unrelated,
+        suspects=False,
+    ),
+    ClaimRule(
         "shared_path",
         "It committed what the project shares with every copy by a link.",
         _shared_path,
@@ -385,6 +437,10 @@ RULES: tuple[ClaimRule, ...] = (
     ClaimRule("claimed_checks", "It speaks of checks that it never ran.", _unrun_checks),
     ClaimRule("phantom_agents", "It speaks of sub-agents that it never started.", _phantom_agents),
 )
+
+
+#: Rules about where the work is: the session that did the work can mend it in a step or two.
+MISPLACED = frozenset({"work_elsewhere", "unrelated_history", "shared_path"})
 
 
 def findings(facts: ClaimFacts) -> tuple[Finding, ...]:

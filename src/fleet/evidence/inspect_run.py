@@ -19,10 +19,11 @@ from fleet.evidence.verify_place import InspectedRun, verify_place
 from fleet.files.machine_short import is_short, shortage, words_of
 from fleet.git.checkout.verify_leavings import put_leavings_aside
 from fleet.git.clone.task_refs import task_refs
+from fleet.git.clone.work_elsewhere import work_elsewhere
 from fleet.git.git_command import Git
 from fleet.git.land.merge_facts import merge_facts
 from fleet.git.own.own_repository import known_repository
-from fleet.git.refs import tree_of
+from fleet.git.refs import merge_base, tree_of
 from fleet.git.run_baseline import base_now, changes_since, repository_of
 from fleet.home import clone_record
 from fleet.runs import stop_reason
@@ -130,6 +131,8 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
     refusals: tuple[Finding, ...] = ()
     landing = None
     try:
+        if ended.claimed and ended.base is not None and changes is not None:
+            changes = _with_misplaced(ended.run, ended.base, changes)
         refusals = _landing_refusals(ended, changes)
         judged = ended.claimed and bool(ended.policy.verify) and not refusals
         checks = _checks(ended, changes, abandon) if judged else ()
@@ -148,6 +151,26 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
         refusals=refusals,
         landing=landing,
     )
+
+
+def _with_misplaced(run: Run, base: Base, changes: Changes) -> Changes:
+    """Add where else the work of a clone is, and whether its history is another one.
+
+    Raises FleetError.
+    """
+    home, task_id = run.home, run.task_id
+    record = clone_record.read(home, task_id)
+    if record is None or not changes.tree or base.root != os.path.realpath(home.clone(task_id)):
+        return changes
+    head = changes.commits[0] if changes.commits else base.head
+    git = Git(known_repository(home.path, base.root), time.monotonic() + _GIT_LIMIT)
+    related = head in ("", record.commit) or merge_base(git, record.commit, head)
+    found = structs.replace(
+        changes.misplaced,
+        elsewhere=work_elsewhere(home, task_id, changes.tree),
+        unrelated_to="" if related else record.commit,
+    )
+    return structs.replace(changes, misplaced=found)
 
 
 def _landing_refusals(ended: InspectedRun, changes: Changes | None) -> tuple[Finding, ...]:

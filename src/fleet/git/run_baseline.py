@@ -45,7 +45,7 @@ from fleet.git.tree_difference import (
 from fleet.git.tree_snapshot import TreeSnapshot, keep_index
 from fleet.home.clone_record import ref_word
 from fleet.runs.run_directory import Run
-from fleet.schemas import Base, Changes, FileChange
+from fleet.schemas import Base, Changes, FileChange, Misplaced
 from fleet.schemas.shown_text import some
 
 #: Seconds for all git commands, at the start and at the end of a run.
@@ -225,7 +225,7 @@ def changes_since(base: Base, run: Run, *, stored: bool = False) -> Changes:
         if base.shared:
             listed = git.ask("ls-tree", "-r", "-z", "--name-only", tree.id, "--", *base.shared)
             names = [shown(name) for name in listed.split(b"\0")[:MOST_FILES] if name]
-            found = structs.replace(found, shared=tuple(names))
+            found = structs.replace(found, misplaced=Misplaced(shared=tuple(names)))
         return _compared(git, found, tree, known, run)
     except (GitFailed, OSError) as error:
         if is_short(error):

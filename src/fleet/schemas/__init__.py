@@ -54,8 +54,10 @@ from fleet.schemas.receipt import (
     Command,
     FileChange,
     Finding,
+    Misplaced,
     Receipt,
     Verdict,
+    WorkElsewhere,
 )
 from fleet.schemas.task import (
     BLOCKING,

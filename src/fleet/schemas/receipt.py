@@ -90,6 +90,33 @@ class Base(Struct, frozen=True, kw_only=True):
     merge: BegunMerge | None = None
 
 
+class WorkElsewhere(Struct, frozen=True, kw_only=True):
+    """Commits of a run that are not in what the run left checked out."""
+
+    #: rewound: they were on what is checked out, or on no branch, and all was set back.
+    kind: Literal["branch", "stash", "rewound"]
+    #: Of a branch, its name; of a stash, like `stash@{0}`.
+    name: str = ""
+    commit: str
+    #: The subject of the commit.
+    title: str = ""
+    #: How many commits there are.
+    count: int = 1
+    #: The ref of the project that is going to hold them.
+    held_by: str = ""
+
+
+class Misplaced(Struct, frozen=True, kw_only=True):
+    """What of a run's work is where it cannot land, or must not."""
+
+    #: Work that is in a commit, and not in what is checked out.
+    elsewhere: tuple[WorkElsewhere, ...] = ()
+    #: The commit that the work began at, if what is checked out has no commit in common with it.
+    unrelated_to: str = ""
+    #: Files of commits at paths that the project shares with every copy by a link.
+    shared: tuple[str, ...] = ()
+
+
 class Changes(Struct, frozen=True, kw_only=True):
     """How the repository differs from the run's start."""
 
@@ -113,10 +140,9 @@ class Changes(Struct, frozen=True, kw_only=True):
     tree: str = ""
     #: Directories that hide themselves from git since: their own `.gitignore` names all in them.
     hidden: tuple[str, ...] = ()
-    #: Files of commits at paths that the project shares with every copy by a link.
-    shared: tuple[str, ...] = ()
     #: New commits on the branch.
     commits: tuple[str, ...] = ()
+    misplaced: Misplaced = Misplaced()
     #: Where the whole difference is kept, below the run's directory; empty if there is none.
     diff: str = ""
     #: Why this may be incomplete: git failed, or took too long.

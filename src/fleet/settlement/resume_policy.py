@@ -3,6 +3,7 @@ about the last run. Pure.
 """
 
 from fleet.coders.base import Coder
+from fleet.evidence.claim_rules import MISPLACED
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import (
     Failed,
@@ -50,13 +51,15 @@ def session_to_carry_on(
 
     Once only, unless it was a limit that cut it off, which says nothing against its memory.
     `goes_on`: the session that did the work goes on with it, since a person says what is to be
-    changed, or the work could not land. `answered`: a person has answered what it asked.
+    changed, or the work could not land. So it does if all that was wrong is where its work is.
+    `answered`: a person has answered what it asked.
     """
     if last is None or not coder.can_resume or last.coder != coder.name:
         return None
     if answered and isinstance(last.outcome, NeedsHuman):
         return last.session_id or None
-    if goes_on and isinstance(last.outcome, Finished) and last.tool_calls:
+    misplaced = bool(last.broke) and MISPLACED.issuperset(last.broke)
+    if (goes_on or misplaced) and isinstance(last.outcome, Finished) and last.tool_calls:
         return last.session_id or None
     if last.resumed and not _is_limit(last.outcome):
         return None

@@ -3,8 +3,19 @@
 import pytest
 from msgspec import structs
 
-from fleet.evidence.claim_rules import RULES, ClaimFacts, findings, only_reports
-from fleet.schemas import Changes, Check, Command, FileChange, Policy, Receipt, Usage
+from fleet.evidence.claim_rules import MISPLACED, RULES, ClaimFacts, findings, only_reports
+from fleet.schemas import (
+    Changes,
+    Check,
+    Command,
+    FileChange,
+    Misplaced,
+    Policy,
+    Receipt,
+    Usage,
+    WorkElsewhere,
+)
+from fleet.schemas.policy import LandRules
 
 CHANGED = Changes(base="b", files=(FileChange(path="a.py", kind="changed", added=1),))
 NOTHING = Changes(base="b")
@@ -249,6 +260,49 @@ def test_a_check_that_passes_on_an_unchanged_tree_proves_nothing():
     fine = with_checks(IDLE, PASSED)
     assert broken(seen(fine, edits=0, after=0)) == broken(seen(IDLE, edits=0, after=0)) != []
     assert "no_effect" in broken(seen(expecting("change", fine), edits=0, after=0))
+
+
+def moved(expect="any", mode="auto", **where):
+    """A run with work in the wrong place, whose checks passed all the same."""
+    rules = Policy(expect=expect, land=LandRules(mode=mode))
+    changes = structs.replace(CHANGED, misplaced=Misplaced(**where))
+    return seen(structs.replace(HONEST, changes=changes, policy=rules, checks=(PASSED,)))
+
+
+BRANCH = WorkElsewhere(kind="branch", name="other", commit="c" * 40, title="fix it", count=2)
+STASH = WorkElsewhere(kind="stash", name="stash@{0}", commit="d" * 40, title="WIP on main")
+TAKEN = WorkElsewhere(kind="rewound", commit="e" * 40, title="fix it")
+
+
+@pytest.mark.parametrize(
+    ("what", "rule"),
+    [
+        (moved(elsewhere=(BRANCH,)), "work_elsewhere"),
+        (moved("change", elsewhere=(STASH, TAKEN)), "work_elsewhere"),
+        (moved("answer", unrelated_to="b" * 40), "unrelated_history"),
+        (moved(shared=(".venv",)), "shared_path"),
+        (moved("answer", elsewhere=(BRANCH,)), ""),
+        (moved(mode="off", unrelated_to="b" * 40), ""),
+        (moved(), ""),
+    ],
+)
+def test_work_in_the_wrong_place_is_refused_whatever_passed(what, rule):
+    """An answer is words: it needs no branch; where nothing lands, any history will do."""
+    assert broken(what) == ([rule] if rule else [])
+    assert not rule or rule in MISPLACED
+
+
+def test_a_finding_says_where_work_is_and_what_to_do():
+    """For the next prompt of the session that did it."""
+    (finding,) = findings(moved(elsewhere=(BRANCH, STASH, TAKEN)))
+    for words in (
+        "2 commits are on the branch other and not on what is checked out (cccccccccccc 'fix it')",
+        "git merge other, or git branch -D other",
+        "changes are in a stash and not in the work (stash@{0}, dddddddddddd 'WIP on main')",
+        "git stash pop, or git stash drop",
+        "1 commit is on no branch, and nothing is changed without (eeeeeeeeeeee 'fix it')",
+    ):
+        assert words in finding.what
 
 
 def test_what_failed_comes_first_with_what_it_printed():

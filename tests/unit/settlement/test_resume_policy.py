@@ -82,6 +82,15 @@ def test_a_session_whose_work_was_reviewed_goes_on():
     assert "reviewed its work" in last_ending_words(ended(Finished()), reviewed=True)
 
 
+def test_a_session_whose_work_is_in_the_wrong_place_goes_on():
+    """It knows where; a claim that was wrong in another way begins anew."""
+    for broke in (("work_elsewhere",), ("unrelated_history", "shared_path")):
+        assert session_to_carry_on(ended(Finished(), broke=broke), CLAUDE) == "s1"
+        assert session_to_carry_on(ended(Finished(), broke=broke, resumed=True), CLAUDE) == "s1"
+    for broke in (("work_elsewhere", "verify_failed"), ("no_effect",), ()):
+        assert session_to_carry_on(ended(Finished(), broke=broke), CLAUDE) is None
+
+
 def test_a_session_is_carried_on_only_by_whose_it_is():
     """Another coder, one that cannot, or no session at all."""
     last = ended(Lost())

@@ -187,5 +187,9 @@ def _changes(changes: Changes | None) -> Iterator[ReceiptRow]:
         yield ReceiptRow("changed", f"… and {changes.count - _MOST} more (--json)")
     for file in changes.others[:_MOST]:
         yield ReceiptRow("by others", f"{file.kind:<8}{one_line(file.path)}")
+    for work in changes.misplaced.elsewhere[:_MOST]:
+        place = f"the branch {work.name}" if work.kind == "branch" else work.name or "no branch"
+        text = f"on {place}: {work.commit[:12]} {work.title}, held by {work.held_by}"
+        yield ReceiptRow("elsewhere", one_line(text))
     for commit in changes.commits[:_MOST]:
         yield ReceiptRow("commit", one_line(commit))

@@ -21,9 +21,11 @@ from fleet.git.repository import COMMIT
 _FAN_OUT = re.compile(r"[0-9a-f]{2}")
 _LOOSE = re.compile(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
 _PACK = re.compile(r"pack-[0-9a-f]+\.(?:pack|idx)")
-_HEADS = "refs/heads/"
+_HEADS, _REMOTES = "refs/heads/", "refs/remotes/"
 #: How much of HEAD, of one ref and of packed-refs is read, and how many branches count.
 _SMALL, _LARGE, _MOST_BRANCHES = 4 << 10, 16 << 20, 200
+#: What `git stash` keeps, one line each, and how many count.
+_STASH_LOG, _MOST_STASHES = "logs/refs/stash", 50
 #: How many files of objects are linked. More are a sign that nothing here is as it should be.
 _MOST_OBJECTS = 1_000_000
 #: Signs of work that git itself has not finished.
@@ -37,6 +39,10 @@ class AgentHead(Struct, frozen=True, kw_only=True):
     commit: str = ""
     #: All branches with their commits, by name without `refs/heads/`.
     branches: dict[str, str] = {}
+    #: The commits that branches of remotes lead to: what was fetched.
+    fetched: frozenset[str] = frozenset()
+    #: The commits of `git stash`, the latest first.
+    stashes: tuple[str, ...] = ()
     #: What is odd about the git directory, as sentences for a person.
     oddities: tuple[str, ...] = ()
 
@@ -51,14 +57,18 @@ def read_head(git_dir: Path) -> AgentHead:
     odd: list[str] = []
     if not _is_dir(git_dir):
         return AgentHead()
-    branches = dict(_branches(git_dir, odd))
+    branches = dict(_refs(git_dir, _HEADS, odd))
     text = _text(git_dir / "HEAD", _SMALL, odd)
     name = text.removeprefix("ref:").strip()
     if not text.startswith("ref:"):
         commit = name if re.fullmatch(COMMIT, name) else ""
     else:
         commit = branches.get(name.removeprefix(_HEADS), "") if name.startswith(_HEADS) else ""
-    return AgentHead(commit=commit, branches=branches, oddities=tuple(odd))
+    stashes = tuple(_stashes(git_dir, odd))
+    fetched = frozenset(commit for _, commit in _refs(git_dir, _REMOTES, odd))
+    return AgentHead(
+        commit=commit, branches=branches, fetched=fetched, stashes=stashes, oddities=tuple(odd)
+    )
 
 
 def unfinished(git_dir: Path) -> str:
@@ -77,6 +87,17 @@ def unfinished(git_dir: Path) -> str:
 def begun(git_dir: Path) -> str:
     """The file in which git notes that something was begun and not finished; or nothing."""
     return next((name for name in _UNFINISHED if os.path.lexists(git_dir / name)), "")
+
+
+def may_store(git_dir: Path, commit: str) -> bool:
+    """Whether a clone may have the object of a commit in a file of its own: in a loose one, or in
+    a pack, which is not opened here.
+    """
+    objects = git_dir / "objects"
+    if not _is_dir(git_dir) or not _is_dir(objects):
+        return False
+    is_loose = os.path.lexists(objects / commit[:2] / commit[2:])
+    return is_loose or any(_PACK.fullmatch(entry.name) for entry in _entries(objects / "pack"))
 
 
 def link_objects(git_dir: Path, into: Path) -> int:
@@ -135,21 +156,32 @@ def _entries(folder: Path) -> Iterator["os.DirEntry[str]"]:
         yield from entries
 
 
-def _branches(git_dir: Path, odd: list[str]) -> Iterator[tuple[str, str]]:
-    """Branches from packed-refs, and then from the files of single refs, which count more."""
+def _refs(git_dir: Path, below: str, odd: list[str]) -> Iterator[tuple[str, str]]:
+    """Branches from packed-refs, and then from the files of single refs, which count more. Their
+    names begin `below`, which is left off.
+    """
     left = _MOST_BRANCHES
     for line in _text(git_dir / "packed-refs", _LARGE, odd).splitlines():
         commit, _, name = line.partition(" ")
-        if name.startswith(_HEADS) and re.fullmatch(COMMIT, commit):
-            yield name.removeprefix(_HEADS), commit
-    for path in _plain_files(git_dir / _HEADS):
+        if name.startswith(below) and re.fullmatch(COMMIT, commit):
+            yield name.removeprefix(below), commit
+    for path in _plain_files(git_dir / below):
         commit = _text(path, _SMALL, odd).strip()
         if re.fullmatch(COMMIT, commit):
-            yield path.relative_to(git_dir / _HEADS).as_posix(), commit
+            yield path.relative_to(git_dir / below).as_posix(), commit
             left -= 1
         if left <= 0:
             odd.append(f"it has more than {_MOST_BRANCHES} branches")
             return
+
+
+def _stashes(git_dir: Path, odd: list[str]) -> Iterator[str]:
+    """The commits in the log of `refs/stash`, from which git takes what is popped or dropped."""
+    lines = _text(git_dir / _STASH_LOG, _LARGE, odd).splitlines()
+    for line in reversed(lines[-_MOST_STASHES:]):
+        commit = line.partition("\t")[0].split(" ")[1:2]
+        if commit and re.fullmatch(COMMIT, commit[0]):
+            yield commit[0]
 
 
 def _plain_files(folder: Path) -> Iterator[Path]:

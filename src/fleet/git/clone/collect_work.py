@@ -69,8 +69,10 @@ class ClonedWork:
         #: Where the objects are that are no agent's: the project's, and fleet's own of the clone.
         self._stores = stores
         self._agent = agent_git_dir.read_head(self._place / ".git")
+        #: The commits that the clone itself stores: made or fetched there.
+        self.stored: frozenset[str] = frozenset()
         #: The commits that only the clone has, each with its parents.
-        self._new = self._new_commits()
+        self.new = self._new_commits()
         self.notes = list(self._agent.oddities)
         #: The commit that the work goes on from.
         self.head = self._head()
@@ -94,6 +96,7 @@ class ClonedWork:
         found = [line[7:] for line in listed if line.startswith(b"commit ")]
         if not found:
             return {}
+        self.stored = frozenset(commit.decode() for commit in found)
         known = self._refs.git.ask_patiently("for-each-ref", "--format=^%(objectname)")
         feed = b"\n".join(found) + b"\n" + known
         try:
@@ -220,7 +223,7 @@ class ClonedWork:
         """
         refs, git = self._refs, self.git
         before, now = commit_of(refs.git, refs.tip_ref), refs.branch_now()
-        left = [each for each in heads_of(self._new) if not is_ancestor(git, each, commit)]
+        left = [each for each in heads_of(self.new) if not is_ancestor(git, each, commit)]
         moves = [*self._beside(left), *self._held(left, before, commit)]
         moves.append(RefMove(ref=refs.tip_ref, new=commit, old=before))
         if not now.commit and commit == commit_of(refs.git, refs.base_ref):

@@ -24,7 +24,7 @@ from fleet.git.commit_words import author_in, message_of
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.land.merge_trees import MergedSides, merge_sides
 from fleet.git.own.fresh_git_dir import git_in
-from fleet.git.refs import commit_of, is_ancestor
+from fleet.git.refs import commit_of, is_ancestor, merge_base
 from fleet.git.tree_difference import tree_entries
 from fleet.home import Home
 from fleet.schemas import BegunMerge
@@ -74,6 +74,12 @@ def begin_merge(
     with without_agents_objects(home, refs, limit=_LIMIT) as git:
         git_dir, until = Path(git.repo.git_dir), git.until
         own = plan.tip or plan.own
+        if not merge_base(git, own, plan.line):
+            raise FleetError(
+                f"git cannot merge {into} into its work on {refs.branch}: they have no commit in"
+                " common, because the history of one of them was begun again",
+                hint=f"To begin anew from {into}: fleet retry {refs.task_id} --fresh.",
+            )
         merged = merge_sides(git, (refs.branch, own), (into, plan.line))
         message = message_of(f"Merge {into} into {refs.branch}: {title}", refs.task_id)
         tip = own

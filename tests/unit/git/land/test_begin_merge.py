@@ -179,3 +179,12 @@ def test_files_and_directories_that_change_places(home, repo):
     line = repo.commit("changed places")
     assert back.begin(line=line).files == ("f",)
     assert (back.read("a/x"), back.read("b")) == ("x\n", "b\n")
+
+
+def test_a_line_whose_history_was_begun_again_is_said_in_a_sentence(back):
+    """A person rewrote the branch: no agent can merge the two, and git's own words help nobody."""
+    back.repo.git("checkout", "-q", "--orphan", "anew")
+    line = back.repo.commit("begun again")
+    with pytest.raises(FleetError, match="have no commit in common") as told:
+        back.begin(line=line)
+    assert told.value.hint == f"To begin anew from main: fleet retry {TASK} --fresh."

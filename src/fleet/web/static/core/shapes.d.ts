@@ -91,8 +91,8 @@ export interface Changes {
   lost_bytes: number;
   tree: string;
   hidden: string[];
-  shared: string[];
   commits: string[];
+  misplaced: Misplaced;
   diff: string;
   trouble: string;
 }
@@ -346,6 +346,12 @@ export interface Message {
   by: string;
   at: string;
   review: boolean;
+}
+
+export interface Misplaced {
+  elsewhere: WorkElsewhere[];
+  unrelated_to: string;
+  shared: string[];
 }
 
 export interface Now {
@@ -766,4 +772,13 @@ export interface Window {
   used_percent: number | null;
   resets_at: string | null;
   seen_at: string;
+}
+
+export interface WorkElsewhere {
+  kind: "branch" | "rewound" | "stash";
+  name: string;
+  commit: string;
+  title: string;
+  count: number;
+  held_by: string;
 }
