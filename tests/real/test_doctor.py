@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -55,7 +56,8 @@ class Person:
 
 def test_claude_counts_what_it_loads_and_no_model_is_asked(person):
     """Each thing with its cost and its place, duplicates, and all three contexts."""
-    (found,) = person.doctor("--context", "--coder", "claude", CLAUDE_CODE_OAUTH_TOKEN="x")
+    words = ("--context", "--coder", "claude", "--start")
+    (found,) = person.doctor(*words, CLAUDE_CODE_OAUTH_TOKEN="x")
     assert found["counted"]
     assert found["totals"]["full"] > found["totals"]["project"] > 2 * found["totals"]["lean"]
     names = {(load["kind"], load["name"], load["origin"]) for load in found["loads"]}
@@ -70,10 +72,24 @@ def test_claude_counts_what_it_loads_and_no_model_is_asked(person):
     assert twice == ["skill shared-skill"]
 
 
+def test_looking_at_a_project_starts_none_of_its_servers(person):
+    """A stranger's project names a program as its MCP server: only --start runs it."""
+    evil = {"command": "sh", "args": ["-c", f"echo $PWD >> {person.project}.evil"]}
+    (person.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"evil": evil}}))
+    trace = Path(f"{person.project}.evil")
+    (found,) = person.doctor("--context", "--coder", "claude", CLAUDE_CODE_OAUTH_TOKEN="x")
+    assert ("server", "evil") in {(load["kind"], load["name"]) for load in found["loads"]}
+    assert not found["counted"]
+    person.doctor(CLAUDE_CODE_OAUTH_TOKEN="x")
+    assert not trace.exists()
+    person.doctor("--context", "--coder", "claude", "--start", CLAUDE_CODE_OAUTH_TOKEN="x")
+    assert trace.exists(), "claude starts what the project names, so it has to be asked for"
+
+
 @only_slow
 def test_claude_without_a_login_leaves_the_files_sizes(person):
     """What cannot be counted is not known, and never nought."""
-    (found,) = person.doctor("--context", "--coder", "claude")
+    (found,) = person.doctor("--context", "--coder", "claude", "--start")
     assert not found["counted"]
     by_name = {load["name"]: load["tokens"] for load in found["loads"]}
     assert by_name["lookup"] is None

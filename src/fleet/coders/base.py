@@ -102,7 +102,9 @@ class Coder(ABC):
     foreign_models: ClassVar[tuple[str, ...]] = ("sonnet", "opus", "haiku")
     #: The binary to look for; empty stands for the first word of the argv.
     program: str = ""
-    version_args: ClassVar[tuple[str, ...]] = ("--version",)
+    #: The arguments that make the program print its version and do nothing else. Empty: the program
+    #: is started for runs alone, and its version is not known.
+    version_args: ClassVar[tuple[str, ...]] = ()
     #: The variables that log this CLI in: keys, tokens, the directory of a login. An account
     #: that sets one of them replaces all of them.
     credentials: tuple[str, ...] = ()

@@ -33,6 +33,12 @@ class CoderHere(Struct, frozen=True, kw_only=True):
     #: Tasks that name no coder get this one.
     default: bool = False
 
+    @property
+    def words(self) -> str:
+        """Why no task can be run with it here, or the version of its program."""
+        unknown = "version unknown: the coder declares no version_args"
+        return self.problem or self.version or self.remark or unknown
+
 
 def coders_on(home: Path, default: str = "") -> list[CoderHere]:
     """Every coder of a home, fleet's own first, with the version that its program tells.
@@ -54,10 +60,10 @@ def coders_on(home: Path, default: str = "") -> list[CoderHere]:
                 found.append(structs.replace(here, problem=broken.get(name, error.message)))
                 continue
             program = program_of(coder, home)
-            path = shutil.which(program) or ""
+            path = os.path.abspath(there) if (there := shutil.which(program)) else ""  # noqa: PTH100
             problem = "" if path else f"{program} is not on PATH"
             found.append(structs.replace(here, program=program, path=path, problem=problem))
-            if path:
+            if path and coder.version_args:  # any other argument could start its work
                 state = coder.state_variable
                 own = {state: empty} if state not in ("", "HOME") else {}
                 asks[name] = ([path, *coder.version_args], {**os.environ, **own})

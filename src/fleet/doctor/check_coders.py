@@ -59,7 +59,7 @@ def coders(installation: Installation) -> Iterator[CheckResult]:
 
 def _program(coder: CoderHere, there: Sequence[str]) -> CheckResult:
     """One CLI. Without any that can run here, no task can be worked on."""
-    text = f"{coder.name}: {coder.problem or coder.version or coder.remark}"
+    text = f"{coder.name}: {coder.words}"
     if not coder.problem and (coder.version or not coder.remark):
         return CheckResult("coder", "ok", text)
     if there:

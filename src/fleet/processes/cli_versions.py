@@ -1,7 +1,8 @@
-"""Asks programs for their version, in parallel and in a few seconds at most."""
+"""Asks programs for their version: in parallel, in a few seconds at most, in an empty directory."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
@@ -26,14 +27,20 @@ class VersionAnswer(Struct, frozen=True):
 def asked(
     commands: Mapping[str, tuple[Sequence[str], Mapping[str, str]]], patience: float = PATIENCE
 ) -> dict[str, VersionAnswer]:
-    """The answer of each command by name, run in the given environment."""
-    with ThreadPoolExecutor(max_workers=8) as pool:
-        found = {name: pool.submit(_ask, *each, patience) for name, each in commands.items()}
+    """The answer of each command by name, run in the given environment.
+
+    What a program leaves in its directory is gone with the answer.
+    """
+    with (
+        TemporaryDirectory(ignore_cleanup_errors=True) as empty,
+        ThreadPoolExecutor(max_workers=8) as pool,
+    ):
+        found = {name: pool.submit(_ask, *each, empty, patience) for name, each in commands.items()}
         return {name: answer.result() for name, answer in found.items()}
 
 
-def _ask(argv: Sequence[str], env: Mapping[str, str], patience: float) -> VersionAnswer:
-    result = call(argv, env=env, timeout=patience, limit=_MUCH)
+def _ask(argv: Sequence[str], env: Mapping[str, str], place: str, patience: float) -> VersionAnswer:
+    result = call(argv, env=env, cwd=place, timeout=patience, limit=_MUCH)
     if isinstance(result, CallFailed):
         late = f"did not tell its version within {patience:g} s"
         return VersionAnswer(problem=late if result.fault == "timeout" else result.problem)

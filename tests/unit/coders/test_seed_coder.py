@@ -131,7 +131,7 @@ def test_the_example_runs_with_every_optional_member_at_its_default(my_coder):
     assert not coder.prompt_on_stdin
     assert not coder.can_resume
     assert coder.second_stream("s", {}) is None
-    assert coder.version_args == ("--version",)
+    assert coder.version_args == (), "fleet starts a program with no arguments that it did not name"
     assert coder.prompt(a_task(), TASK_DIR).startswith("# Task fleet-abc: Add a parser")
     env = agent_env({"PATH": "/bin", "OPENAI_API_KEY": "k"}, coder, a_task(), TASK_DIR)
     assert env["FLEET_TASK_ID"] == "fleet-abc"

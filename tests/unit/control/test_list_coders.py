@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -32,7 +33,7 @@ def coder_file(fleet, name, text):
 def test_a_coder_is_told_with_its_program_and_version(fleet, tmp_path):
     """The program is what its argv begins with, where it names none."""
     path = a_program(tmp_path / "bin/mycli", "echo 'mycli 1.2.3'; echo more")
-    coder_file(fleet, "mine.toml", 'argv = ["mycli", "{prompt}"]\n')
+    coder_file(fleet, "mine.toml", 'argv = ["mycli", "{prompt}"]\nversion_args = ["-v"]\n')
     found = {coder.name: coder for coder in coders_here(fleet)}
     mine = found["mine"]
     assert (mine.program, mine.path, mine.version) == ("mycli", path, "mycli 1.2.3")
@@ -61,10 +62,50 @@ def test_a_broken_coder_file_is_shown_with_its_error(fleet):
 def test_a_program_that_tells_no_version_can_still_run(fleet, tmp_path):
     """It may just not know the flag."""
     a_program(tmp_path / "bin/mycli", "echo 'unknown flag' >&2; exit 2")
-    coder_file(fleet, "mine.toml", 'argv = ["mycli", "{prompt}"]\n')
+    coder_file(fleet, "mine.toml", 'argv = ["mycli", "{prompt}"]\nversion_args = ["-v"]\n')
     mine = next(coder for coder in coders_here(fleet) if coder.name == "mine")
     assert mine.problem == ""
     assert mine.remark == "ended with 2 when asked for its version: unknown flag"
+
+
+PYTHON = """
+from fleet.coders.base import Coder
+
+class Mine(Coder):
+    name = "mine"
+    context_limit = 1
+    {more}
+    def build_argv(self, task, task_dir):
+        return ["mycli", "--prompt", "x"]
+    def normalize_event(self, raw_line):
+        return None
+"""
+DECLARED = 'version_args = ("tell", "--version")'
+
+
+@pytest.mark.parametrize("kind", ["py", "toml"])
+def test_a_program_is_started_only_with_the_arguments_that_its_coder_declares(
+    fleet, tmp_path, monkeypatch, kind
+):
+    """A script that ignores its arguments would do its whole work, in the user's directory."""
+    place = tmp_path / "project"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    a_program(tmp_path / "bin/mycli", f"echo $* >> {tmp_path}/argv; touch made; pwd; ls -A")
+    toml = 'argv = ["mycli", "{prompt}"]\n'
+    without = PYTHON.format(more="") if kind == "py" else toml
+    coder_file(fleet, f"mine.{kind}", without)
+    mine = next(coder for coder in coders_here(fleet) if coder.name == "mine")
+    assert not (tmp_path / "argv").exists()
+    assert (mine.version, mine.problem) == ("", "")
+    assert mine.words == "version unknown: the coder declares no version_args"
+    declared = f'{toml}version_args = ["tell", "--version"]\n'
+    coder_file(fleet, f"mine.{kind}", PYTHON.format(more=DECLARED) if kind == "py" else declared)
+    mine = next(coder for coder in coders_here(fleet) if coder.name == "mine")
+    assert (tmp_path / "argv").read_text() == "tell --version\n"
+    assert mine.version not in ("", str(place), str(fleet.home.path)), "the directory it ran in"
+    assert not Path(mine.version).exists(), "which is gone"
+    assert list(place.iterdir()) == []
 
 
 def test_programs_that_hang_cost_one_patience_and_leave_nothing(tmp_path):
@@ -96,7 +137,7 @@ def test_the_question_for_a_version_leaves_nothing_in_a_clis_home(fleet, tmp_pat
     """Codex makes its home for it, and a person who never used codex would find one."""
     a_program(tmp_path / "bin/mycli", 'touch "$MINE_HOME/made"; echo 1.2.3')
     monkeypatch.setenv("MINE_HOME", str(tmp_path))
-    text = 'argv = ["mycli", "{prompt}"]\nstate_variable = "MINE_HOME"\n'
+    text = 'argv = ["mycli", "{prompt}"]\nstate_variable = "MINE_HOME"\nversion_args = ["-v"]\n'
     coder_file(fleet, "mine.toml", text)
     mine = next(coder for coder in coders_here(fleet) if coder.name == "mine")
     assert mine.version == "1.2.3"

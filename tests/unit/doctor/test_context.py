@@ -5,10 +5,12 @@ import os
 import re
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 
+from fleet.cli.setup import doctor
 from fleet.cli.setup.doctor import command
 from fleet.config import default_text
 from fleet.doctor import context
@@ -83,7 +85,7 @@ def talker(home, usage=USAGE):
 
 
 def survey(home, coder):
-    (found,) = context.surveys(home / "project", coder)
+    (found,) = context.surveys(home / "project", coder, start=True)
     return found
 
 
@@ -196,13 +198,43 @@ def test_codex_is_known_by_its_files(home):
 def test_the_table_tells_costs_duplicates_and_contexts(home):
     """At a glance, with where each number comes from."""
     talker(home)
-    code, out = shown("--cwd", str(home / "project"), "--coder", "claude")
+    code, out = shown("--cwd", str(home / "project"), "--coder", "claude", "--start")
     assert code == 2
     assert re.search(r"18,000 +tools +its own tools +cli", out)
     assert "loaded more than once" in out
     assert "claude plugin disable plug; rm -r ~/.claude/skills/shared-skill" in out
     assert "full 26,534 (1.00)   project 26,534 (1.00)   lean 5,000 (0.19)" in out
     assert "figures: claude's own count" in out
+
+
+def noting(home):
+    """A claude that notes its start, where an MCP server of the project would."""
+    talker(home)
+    counted = (home / "bin/claude").read_text()
+    a_program(home / "bin/claude", f"touch {home}/started\n{counted}")
+    return home / "started"
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_nothing_of_a_project_runs_unasked(home, words):
+    """Without a terminal claude is not started, nor with --json: the figures are estimates."""
+    started = noting(home)
+    _, out = shown("--cwd", str(home / "project"), "--coder", "claude", *words)
+    assert not started.exists()
+    assert "an estimate from the files: bytes / 4 (claude was not started)" in out
+
+
+@pytest.mark.parametrize("answer", ["y", "n", ""])
+def test_at_a_terminal_the_person_says_whether_claude_starts(home, monkeypatch, answer):
+    """The question names the servers that the project would start; without a word it is no."""
+    started = noting(home)
+    terminal = SimpleNamespace(isatty=lambda: True)
+    monkeypatch.setattr(doctor, "sys", SimpleNamespace(stdin=terminal, stdout=terminal))
+    words = ["--context", "--cwd", str(home / "project"), "--coder", "claude"]
+    done = CliRunner().invoke(command, words, standalone_mode=False, input=f"{answer}\n")
+    assert "its MCP servers (projects)" in " ".join(done.output.split())
+    assert started.exists() is (answer == "y")
+    assert ("claude's own count" in done.output) is (answer == "y")
 
 
 def test_a_clean_project_ends_with_nought(home):
@@ -233,6 +265,8 @@ def test_a_coder_that_fleet_knows_nothing_of_is_said_to_be_one(home):
 def test_flags_of_the_context_need_it(home):
     """Rather than being passed over."""
     done = CliRunner().invoke(command, ["--cwd", "/"])
+    assert "work with --context only" in str(done.exception)
+    done = CliRunner().invoke(command, ["--start"])
     assert "work with --context only" in str(done.exception)
     done = CliRunner().invoke(command, ["--context", "--cwd", "/no/such/place"])
     assert "there is no directory" in str(done.exception)

@@ -44,7 +44,6 @@ def trust(names: tuple[str, ...], every: bool) -> None:
 def _show(coder: CoderHere, width: int) -> None:
     mark = painted("✗", "red") if coder.problem else painted("✓", "green")
     default = " (default)" if coder.default else ""
-    what = coder.problem or coder.version or coder.remark
-    print_line(f"{mark} {coder.name:<{width}}  {one_line(what)}{default}", width + 4)
+    print_line(f"{mark} {coder.name:<{width}}  {one_line(coder.words)}{default}", width + 4)
     where = f"{coder.origin}, {coder.path}" if coder.path else coder.origin
     print_line(painted(f"  {'':<{width}}  {one_line(where)}", "dim"), 0)

@@ -1,6 +1,7 @@
 """`fleet doctor`: check what a run needs, and what a CLI loads."""
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ from fleet.cli.task_ids import account_names, coder_names
 from fleet.cli.terminal_text import folded, painted, print_line, table
 from fleet.control.task_directory import checked_directory
 from fleet.doctor import examine
-from fleet.doctor.context import MEASURED, surveys
+from fleet.doctor.context import COUNTS, MEASURED, surveys
 from fleet.doctor.context.load import Survey, total
 from fleet.errors import BadInput
 from fleet.schemas.shown_text import cut_front, one_line
@@ -37,9 +38,17 @@ _MARK = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "error": ("✗", "r
     help="With --context: as this account has it.",
     shell_complete=account_names,
 )
+@click.option(
+    "--start", is_flag=True, help="With --context: start claude in the project without asking."
+)
 @click.option("--json", "as_json", is_flag=True, help="The findings as a JSON array.")
 def command(
-    context: bool, cwd: str | None, coder: str | None, account: str | None, as_json: bool
+    context: bool,
+    cwd: str | None,
+    coder: str | None,
+    account: str | None,
+    start: bool,
+    as_json: bool,
 ) -> int:
     """Check what a run needs and say how to mend what is missing.
 
@@ -48,13 +57,15 @@ def command(
     With --context: rules, skills, plugins, agents and MCP servers with their tokens, what is
     loaded twice and how to avoid it, and what each `context` would load; where accounts are
     declared, as the first that gets work has it. No model is asked.
-    Servers of the project are started for it, as in a run. Exit code: 0, or 2 with duplicates
-    or something to mend.
+    Sizes are estimates from the files. claude counts exactly, but to do so it starts in the
+    project and runs the MCP servers and helpers of the project, as you and outside of any box.
+    So you are asked first; without a terminal, and with --json, only --start has it count.
+    Exit code: 0, or 2 with duplicates or something to mend.
     """
     if context:
-        return _context(cwd, coder, account, as_json=as_json)
-    if cwd is not None or coder is not None or account is not None:
-        raise BadInput("--cwd, --coder and --account work with --context only")
+        return _context(cwd, coder, account, start=start, as_json=as_json)
+    if cwd is not None or coder is not None or account is not None or start:
+        raise BadInput("--cwd, --coder, --account and --start work with --context only")
     with waiting("asking the machine, the queue and the CLIs", quiet=as_json):
         findings = examine()
     if as_json:
@@ -70,14 +81,18 @@ def command(
     return 1 if "error" in worst else 2 if "warning" in worst else 0
 
 
-def _context(cwd: str | None, coder: str | None, account: str | None, *, as_json: bool) -> int:
+def _context(
+    cwd: str | None, coder: str | None, account: str | None, *, start: bool, as_json: bool
+) -> int:
     import os
 
     place = Path(checked_directory(cwd or os.getcwd()))  # noqa: PTH109
     if coder is not None and account is not None:
         raise BadInput("--coder and --account do not go together", hint="An account has its coder.")
-    with waiting("each CLI says what it would load", quiet=as_json):
-        found = surveys(place, coder, account=account)
+    found = surveys(place, coder, account=account)
+    if start or (not as_json and _may_start(found)):
+        with waiting("claude counts what it would load", quiet=as_json):
+            found = surveys(place, coder, account=account, start=True)
     if as_json:
         print_json(found)
     home = str(Path.home())
@@ -86,6 +101,20 @@ def _context(cwd: str | None, coder: str | None, account: str | None, *, as_json
         for line in _context_lines(each):
             print_line(line.replace(f"{home}/", "~/") if home != "/" else line)
     return 2 if any(each.duplicates or each.findings for each in found) else 0
+
+
+def _may_start(found: Sequence[Survey]) -> bool:
+    """Ask the person at the terminal whether claude may start in the project."""
+    for each in found:
+        if each.coder == COUNTS and sys.stdin.isatty() and sys.stdout.isatty():
+            servers = [x.name for x in each.loads if x.kind == "server" and x.origin == "project"]
+            named = f", its MCP servers ({', '.join(map(one_line, servers))})" if servers else ""
+            print_line(
+                f"claude can count exactly. It then starts in {one_line(each.cwd)} as you, outside"
+                f" of any box, and runs what the project tells it to run{named}."
+            )
+            return click.confirm("Start claude there")
+    return False
 
 
 def _context_lines(survey: Survey) -> Iterator[str]:

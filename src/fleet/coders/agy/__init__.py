@@ -26,6 +26,7 @@ class AgyCoder(Coder):
     name = "agy"
     context_limit = 128_000
     program = "agy"
+    version_args: ClassVar[tuple[str, ...]] = ("--version",)
     foreign_models: ClassVar[tuple[str, ...]] = BUILT_IN["agy"].foreign
     # agy's state cannot be moved but with all of the home directory.
     state_variable: ClassVar[str] = "HOME"

@@ -57,6 +57,7 @@ class ClaudeCoder(Coder):
     name = "claude"
     context_limit = 200_000
     program = "claude"
+    version_args: ClassVar[tuple[str, ...]] = ("--version",)
     default_model: ClassVar[str] = BUILT_IN["claude"].default
     foreign_models: ClassVar[tuple[str, ...]] = BUILT_IN["claude"].foreign
     credentials = (

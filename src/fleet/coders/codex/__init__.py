@@ -40,6 +40,7 @@ class CodexCoder(Coder):
     name = "codex"
     context_limit = 128_000
     program = "codex"
+    version_args: ClassVar[tuple[str, ...]] = ("--version",)
     default_model: ClassVar[str] = BUILT_IN["codex"].default
     foreign_models: ClassVar[tuple[str, ...]] = BUILT_IN["codex"].foreign
     credentials = ("CODEX_API_KEY", "OPENAI_API_KEY", "CODEX_HOME")

@@ -48,6 +48,8 @@ class CoderFile(Struct, frozen=True, forbid_unknown_fields=True):
     default_model: str = ""
     credentials: tuple[str, ...] = ()
     passes: tuple[str, ...] = ()
+    #: The arguments that make the program print its version; empty: it is not asked.
+    version_args: tuple[str, ...] = ()
     #: The variables that keep accounts apart: one for the CLI's state, one for a token or key.
     state_variable: str = ""
     secret_variable: str = ""
@@ -78,6 +80,7 @@ def load(path: Path, data: bytes | None = None) -> type[Coder]:
         "default_model": spec.default_model,
         "credentials": spec.credentials,
         "passes": spec.passes,
+        "version_args": spec.version_args,
         "state_variable": spec.state_variable,
         "secret_variable": spec.secret_variable,
         "state_folder": spec.state.folder,

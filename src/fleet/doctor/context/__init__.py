@@ -28,7 +28,7 @@ from fleet.home import home_from
 from fleet.schemas import Account, Context
 from fleet.schemas.policy import CONTEXTS
 
-__all__ = ["MEASURED", "surveys"]
+__all__ = ["COUNTS", "MEASURED", "surveys"]
 
 #: The first request of a lean run against a full one's, as `make bench` measures it.
 MEASURED: Mapping[str, float] = {"claude": 0.27, "codex": 0.54}
@@ -36,14 +36,24 @@ MEASURED: Mapping[str, float] = {"claude": 0.27, "codex": 0.54}
 #: The CLIs whose files and reports fleet can read.
 _KNOWN = ("claude", "codex")
 _ESTIMATE = "an estimate from the files: bytes / 4"
+#: The CLI that counts by itself, in a process that obeys the directory: its MCP servers begin, and
+#: helpers that the project's settings name.
+COUNTS = "claude"
 
 
 def surveys(
-    cwd: Path, only: str | None, env: Mapping[str, str] = os.environ, *, account: str | None = None
+    cwd: Path,
+    only: str | None,
+    env: Mapping[str, str] = os.environ,
+    *,
+    account: str | None = None,
+    start: bool = False,
 ) -> list[Survey]:
     """What the installed CLIs load, or the one that `only` or `account` names, installed or not.
 
-    A CLI on an account loads from the directory of the account, not of the user.
+    By their files alone: no program is started, so that nothing of the project runs. With `start`
+    claude is started in the directory to count by itself, as in a run without a box. A CLI on an
+    account loads from the directory of the account, not of the user.
     """
     home = home_from(env)
     settings = config.load(home.config) if home.config.exists() else Config()
@@ -60,7 +70,7 @@ def surveys(
             context: environment(installation, name, given, options=Options(context=context))
             for context in CONTEXTS
         }
-        survey = _survey(name, envs, cwd, driver.model)
+        survey = _survey(name, envs, cwd, driver.model, start=start)
         found.append(structs.replace(survey, account=chosen.name if chosen else ""))
     return found
 
@@ -81,12 +91,19 @@ def _account(coder: str, wanted: str | None, settings: Config) -> Account | None
     return next((each for each in own if each.enabled and each.weight), own[0] if own else None)
 
 
-def _survey(coder: str, envs: Mapping[Context, Mapping[str, str]], cwd: Path, model: str) -> Survey:
+def _survey(
+    coder: str,
+    envs: Mapping[Context, Mapping[str, str]],
+    cwd: Path,
+    model: str,
+    *,
+    start: bool,
+) -> Survey:
     """What one coder's CLI loads in a directory, in the environment of each context."""
     if coder not in _KNOWN:
         source = f"fleet does not know what {coder} loads"
         return Survey(coder=coder, cwd=str(cwd), source=source, totals={})
-    read = claude_loads if coder == "claude" else codex_loads
+    read = claude_loads if coder == COUNTS else codex_loads
     files, findings = read(envs["full"], cwd)
     by_files = Survey(
         coder=coder,
@@ -101,8 +118,10 @@ def _survey(coder: str, envs: Mapping[Context, Mapping[str, str]], cwd: Path, mo
         beyond="and the CLI's own prompt and tools",
         findings=tuple(findings),
     )
-    if coder != "claude":
+    if coder != COUNTS:
         return by_files
+    if not start:
+        return structs.replace(by_files, source=f"{_ESTIMATE} (claude was not started)")
     reports = _reports(envs, cwd, model)
     full = reports["full"]
     if isinstance(full, str):
