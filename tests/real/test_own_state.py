@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from fleet.sandbox.try_box import try_box
-from tests.conftest import missing, need, only_slow
+from tests.conftest import missing, need, often, only_slow
 from tests.real import operator_state
-from tests.real.house import CLOSE, WORK
+from tests.real.house import CLOSE, TASK, WORK, Gate
 from tests.real.operator_state import WORDS
 from tests.real.test_accounts import PLUM, two_accounts
 from tests.real.test_supervised_trouble import used_up
@@ -151,3 +151,30 @@ def test_a_session_that_moves_brings_no_file_of_the_operators(operator, cli):
         kept = [path for path in here.home.rglob("*") if path.is_file() and not path.is_symlink()]
         assert not [path for path in kept if b"operator-secret" in path.read_bytes()]
         assert json.loads(secret.read_text()) == SECRET
+
+
+@pytest.mark.parametrize("cli", CLIS[: often(1, 2)])
+@pytest.mark.parametrize(("first", "second"), [("off", "workspace"), ("workspace", "off")])
+def test_a_session_goes_on_when_a_box_is_put_up_or_taken_away(
+    operator, tmp_path, cli, first, second
+):
+    """Its files lie in the operator's directory without a box, and in the task's own with one."""
+    gate = Gate(tmp_path)
+    plum = Shell(command=f"bd show {TASK}; {gate.command} # plum")
+    with ScriptedModel(plum, WORK, CLOSE, Say()) as model:
+        here = operator(cli, model, first)
+        here.configure(permissions="bypass")
+        here.fleet("config", "set", "--project", str(here.project), f"sandbox_write={tmp_path}")
+        here.create(cli)
+        supervisor = here.supervise()
+        gate.reached()
+        supervisor.terminate()
+        supervisor.wait(60)
+        here.configure(sandbox=second)
+        here.fleet("run", "--until-idle")
+        assert here.task()["status"] == "closed"
+        assert [run.spec().boxed for run in here.runs] == [first != "off", second != "off"]
+        assert here.ending(2)["resumed"] is True
+        assert here.ending(2)["session_id"] == here.ending(1)["session_id"]
+        assert "plum" in str(model.requests[1])
+        assert not [run for run in here.runs if (run.path / "cli").exists()]

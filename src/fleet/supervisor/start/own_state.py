@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from fleet.accounts import box_login
 from fleet.coders.base import Coder
-from fleet.files import lenient_read
 from fleet.files.agent_place import AgentPlace
 from fleet.runs.cli_state.state_directory import state_directory
 from fleet.runs.run_directory import Run
@@ -49,8 +48,11 @@ def own_state(run: Run, coder: Coder, env: Mapping[str, str], cwd: str) -> OwnSt
     for name, data in coder.state_files(env, cwd).items():
         inside.write(name, data, durable=False)
     layout, is_lean = coder.state_layout, coder.options.context == "lean"
-    for name, data in _copies(Path(place), () if is_lean else layout.copied):
-        inside.write(name, data, durable=False)
+    theirs = AgentPlace(place)
+    for pattern in () if is_lean else layout.copied:
+        for entry in theirs.find(pattern):
+            if entry.size <= _LARGEST:
+                theirs.copy(entry.name, inside, entry.name, _LARGEST)
     given = box_login.put(coder, Path(place), state, env)
     real, user = os.path.realpath(place), os.path.realpath(env.get("HOME") or "/")
     wanted = layout.required if is_lean else (*layout.required, *layout.config)
@@ -67,14 +69,6 @@ def own_state(run: Run, coder: Coder, env: Mapping[str, str], cwd: str) -> OwnSt
         hidden=(f"{real}/{coder.login_file}",) if coder.login_file else (),
         env=given if is_home else {coder.state_variable: place, **given},
     )
-
-
-def _copies(place: Path, patterns: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
-    for pattern in patterns:
-        for path in sorted(place.glob(pattern)):
-            content = lenient_read.read(path, _LARGEST)
-            if content is not None and content.whole:
-                yield str(path.relative_to(place)), content.data
 
 
 def _mounts(root: str, name: str) -> Iterator[Mount]:
