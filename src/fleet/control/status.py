@@ -13,7 +13,14 @@ from fleet.control import Control
 from fleet.control.budget_status import day_budgets
 from fleet.control.landing.open_landings import LandingTask, behind_words, landing_tasks
 from fleet.control.pause import paused_since
-from fleet.control.queue.needs_person import BlockedTask, TrustWait, blocked_tasks, trust_waits
+from fleet.control.queue.needs_person import (
+    BaseWaits,
+    BlockedTask,
+    TrustWait,
+    base_waits,
+    blocked_tasks,
+    trust_waits,
+)
 from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.home.status_file import read_status
@@ -60,6 +67,8 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     needs_you: tuple[BlockedTask, ...] = ()
     #: Open tasks that wait for the operator's trust.
     trust_waits: tuple[TrustWait, ...] = ()
+    #: Open tasks whose verify commands do not start, or fail, before any work.
+    base_waits: tuple[BaseWaits, ...] = ()
 
 
 def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
@@ -98,6 +107,7 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
         behind=behind_words(fleet),
         needs_you=blocked_tasks(fleet, landing) if tasks.get("blocked") else (),
         trust_waits=trust_waits(fleet) if tasks.get("open") else (),
+        base_waits=base_waits(fleet) if tasks.get("open") else (),
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from fleet.evidence.exam_rules import fewer_tests
 from fleet.evidence.test_runs import is_test_run, may_test, shows_failure
 from fleet.schemas import Check, Command, Finding, Finished, Receipt, WorkElsewhere
 from fleet.schemas.policy import ARTIFACT
@@ -365,6 +366,12 @@ RULES: tuple[ClaimRule, ...] = (
         "verify_failed",
         "A verify command of the operator's failed.",
         _verify,
+        suspects=False,
+    ),
+    ClaimRule(
+        "fewer_tests",
+        "A verify command passed with fewer tests than before the work, or with none.",
+        lambda facts: fewer_tests(facts.receipt.checks, facts.receipt.exam),
         suspects=False,
     ),
     ClaimRule(

@@ -10,6 +10,16 @@ import time
 from msgspec import Struct, structs
 
 from fleet.errors import FleetError
+from fleet.evidence.base_check import (
+    BaseCase,
+    base_case,
+    known_trials,
+    may_be_made,
+    try_base,
+    why_not_started,
+    with_base,
+)
+from fleet.evidence.exam_rules import exam_of
 from fleet.evidence.landing_rules import landing_findings
 from fleet.evidence.other_task_dirs import in_same_tree, lost_directories
 from fleet.evidence.scope_rules import ScopeFacts, scope_findings
@@ -17,6 +27,7 @@ from fleet.evidence.shared_tree import deeds, own_changes
 from fleet.evidence.verify_commands import FOLDER, check_in, forget_failed
 from fleet.evidence.verify_place import InspectedRun, verify_place
 from fleet.files.machine_short import is_short, shortage, words_of
+from fleet.git import repository
 from fleet.git.checkout.verify_leavings import put_leavings_aside
 from fleet.git.clone.task_refs import task_refs
 from fleet.git.clone.work_elsewhere import work_elsewhere
@@ -24,11 +35,13 @@ from fleet.git.git_command import Git
 from fleet.git.land.merge_facts import merge_facts
 from fleet.git.own.own_repository import known_repository
 from fleet.git.refs import merge_base, tree_of
+from fleet.git.repository import Repository
 from fleet.git.run_baseline import base_now, changes_since, repository_of
+from fleet.git.tree_difference import file_changes
 from fleet.home import clone_record
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import Run, newest_first
-from fleet.schemas import Base, Changes, Check, Finding, Policy, Stopped
+from fleet.schemas import Base, Changes, Check, Exam, Finding, Policy, Stopped
 from fleet.schemas.decision import OURS
 
 #: Seconds for git to tell the tree of a commit.
@@ -51,6 +64,8 @@ class Inspection(Struct, frozen=True, kw_only=True):
 
     changes: Changes | None = None
     checks: tuple[Check, ...] = ()
+    #: What the work of all runs changes of the exam.
+    exam: Exam = Exam()
     trespasses: tuple[Finding, ...] = ()
     #: The rules of landing that the run broke, if it was to finish a merge.
     refusals: tuple[Finding, ...] = ()
@@ -136,6 +151,7 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
         refusals = _landing_refusals(ended, changes)
         judged = ended.claimed and bool(ended.policy.verify) and not refusals
         checks = _checks(ended, changes, abandon) if judged else ()
+        exam = _exam(ended, changes, checks or ()) if ended.claimed else Exam()
         if ended.claimed and checks is not None and not refusals:
             landing = landing_work(ended.run, ended.policy, ended.base, changes, checks)
     except (FleetError, OSError) as error:
@@ -146,6 +162,7 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
         return Inspection(changes=changes, trespasses=trespasses, abandoned=True)
     return Inspection(
         checks=checks,
+        exam=exam,
         changes=changes,
         trespasses=trespasses,
         refusals=refusals,
@@ -220,9 +237,88 @@ def _checks(
     if failed is not None:
         checks = (structs.replace(failed, trouble=_setup_trouble(failed)),)
     first = structs.replace(checks[0], restored=place.restored)
-    return tuple(
+    checks = tuple(
         structs.replace(check, tree=place.tree, lacks=place.lacks) for check in (first, *checks[1:])
     )
+    return checks if failed is not None else _with_base(ended, checks, abandon)
+
+
+def _with_base(
+    ended: InspectedRun, checks: tuple[Check, ...], abandon: threading.Event
+) -> tuple[Check, ...] | None:
+    """The checks with what their commands came to on the base; None: broken off.
+
+    Raises FleetError for a command that cannot be started and that is not known to have been
+    started before: a person has to mend it.
+    """
+    case = _base_case(ended)
+    trials = known_trials(case, for_start=False) if case is not None else None
+    if case is not None and trials is None and _merge(ended):
+        # Its base is the line that was merged, which no agent began at.
+        trials = try_base(case, abandon)
+        if trials is None:
+            return None
+    if trials is not None:
+        return with_base(checks, trials)
+    for check in checks:
+        words = why_not_started(check)
+        own = ended.policy.verify_is_own and may_be_made(check, ended.cwd)
+        if words and not own:
+            raise FleetError(f"verify cannot be started: `{check.command}`: {words}")
+    return checks
+
+
+def _merge(ended: InspectedRun) -> str:
+    """The commit of the line that the run was to merge; empty: it was not sent back."""
+    merge = ended.base.merge if ended.base is not None else None
+    return merge.line if merge is not None else ""
+
+
+def _base_case(ended: InspectedRun) -> BaseCase | None:
+    """The commands on the commit that the work began at; None: there is no such commit, or the
+    commands run in the run's own directory.
+    """
+    found, base = _began_at(ended), ended.base
+    if found is None or base is None or ended.in_directory:
+        return None
+    repo, commit = found
+    cwd = os.path.normpath(f"{repo.root}/{_inside(ended, base)}")
+    return base_case(ended.run.home, repo, commit, ended.policy, cwd=cwd)
+
+
+def _inside(ended: InspectedRun, base: Base) -> str:
+    """The run's directory from the top of its tree."""
+    return os.path.relpath(os.path.realpath(ended.cwd), base.root)
+
+
+def _began_at(ended: InspectedRun) -> tuple[Repository, str] | None:
+    """The project's repository, and the commit that the work of all runs began at; for work that
+    was sent back, the line that it was to be merged with.
+    """
+    home, task_id, base = ended.run.home, ended.run.task_id, ended.base
+    if base is None:
+        return None
+    record = clone_record.read(home, task_id)
+    in_clone = record is not None and base.root == os.path.realpath(home.clone(task_id))
+    if record is not None and in_clone:
+        repo, commit = repository.find(record.repository), _merge(ended) or record.commit
+    else:
+        repo, commit = repository.find(ended.cwd), (ended.first or base).head
+    return (repo, commit) if repo is not None and commit else None
+
+
+def _exam(ended: InspectedRun, changes: Changes | None, checks: tuple[Check, ...]) -> Exam:
+    """What the work of all runs changes of the exam. Raises GitFailed."""
+    found, base = _began_at(ended), ended.base
+    repo = repository_of(base) if base is not None else None
+    if found is None or base is None or repo is None or changes is None or not changes.tree:
+        return Exam()
+    tree = (checks[0].tree if checks else "") or changes.tree
+    in_clone = found[0].root != repo.root
+    # In the directory itself a person's own unfinished work was there before.
+    before = found[1] if in_clone else (ended.first or base).snapshot or found[1]
+    git = Git(known_repository(ended.run.home.path, repo.root), time.monotonic() + _GIT_LIMIT)
+    return exam_of(file_changes(git, before, tree), ended.policy, _inside(ended, base))
 
 
 def _setup_trouble(check: Check) -> str:

@@ -1,4 +1,5 @@
-"""The operator's verify commands, which fleet runs once an agent claims to be done.
+"""The operator's verify commands, which fleet runs once an agent claims to be done, and before the
+first agent of a task begins.
 
 Each command runs under a keeper of its own in `runs/<n>/verify/<k>/`, so that its whole process
 tree ends, its output is kept, and a new supervisor finds the command at work, or how it ended. So
@@ -20,6 +21,8 @@ from msgspec import Struct, structs
 
 from fleet.coders.agent_environment import plain_env
 from fleet.errors import FleetError, InvalidTask
+from fleet.evidence.test_counts import count_tests
+from fleet.evidence.tried_commands import CheckoutPlace, note_passed
 from fleet.files.machine_short import is_short
 from fleet.files.safe_read import tail
 from fleet.git.checkout.shared_paths import link_shared
@@ -32,7 +35,7 @@ from fleet.sandbox.make_box import make_box
 from fleet.sandbox.strict_argv import proxied_env, strict_argv
 from fleet.sandbox.toolchains import boxed_env
 from fleet.sandbox.try_box import require_box
-from fleet.schemas import Check, Policy, Sandbox
+from fleet.schemas import Check, CountedTests, Policy, Sandbox
 
 _SHELL = "/bin/sh"
 #: Where in the run's directory commands are recorded: verify commands, and those that set up the
@@ -42,6 +45,8 @@ CHECKOUT_SETUP = "verify-setup"
 FOLDERS = (FOLDER, CHECKOUT_SETUP)
 #: How many characters of a command's output go into the receipt and to the next agent.
 TAIL = 2000
+#: Bytes of one stream that tests are counted in; more output than that is not counted.
+_MOST_COUNTED = 16 << 20
 #: Seconds for a stopped command to end by itself.
 _GRACE = 2.0
 #: Seconds between two questions whether to go on waiting.
@@ -69,6 +74,18 @@ class VerifyPlace(Struct, frozen=True, kw_only=True):
     reads: tuple[str, ...] = ()
     #: What the project's directory has and the checkout has not.
     lacks: tuple[str, ...] = ()
+
+    @property
+    def tried_at(self) -> CheckoutPlace | None:
+        """The place by which results are remembered; None: it is no checkout."""
+        if not self.tree or not self.copy:
+            return None
+        return CheckoutPlace(
+            tree=self.tree,
+            inside=os.path.relpath(self.cwd, self.root),
+            project=self.project,
+            copy=os.path.relpath(self.copy, self.root),
+        )
 
 
 class Checked(Struct, frozen=True, kw_only=True):
@@ -99,12 +116,19 @@ class CommandBox(Struct, frozen=True, kw_only=True):
 
 
 def checkout_place(
-    root: Path, *, top: str, inside: str, project: str, share: Sequence[str], stores: Sequence[str]
+    root: Path,
+    *,
+    tree: str,
+    top: str,
+    inside: str,
+    project: str,
+    share: Sequence[str],
+    stores: Sequence[str],
 ) -> VerifyPlace:
-    """The place in a checkout at `root` for commands that run at `inside`.
+    """The place in a checkout of a tree at `root` for commands that run at `inside`.
 
-    `top` is the tree that the checkout stands for, and `project` the directory in it whose set-up
-    and shared paths count. Raises FleetError where a link leads out of the checkout.
+    `top` is the directory that the checkout stands for, and `project` the directory in it whose
+    set-up and shared paths count. Raises FleetError where a link leads out of the checkout.
     """
     copy = os.path.normpath(root / os.path.relpath(project, top))
     cwd = os.path.normpath(root / inside)
@@ -114,7 +138,7 @@ def checkout_place(
         os.makedirs(each, exist_ok=True)  # noqa: PTH103 - git holds no empty directory
     shared = link_shared(project, share, copy)
     reads = (*stores, *(f"{project}/{path}" for path in shared))
-    return VerifyPlace(cwd=cwd, root=str(root), copy=copy, project=project, reads=reads)
+    return VerifyPlace(cwd=cwd, tree=tree, root=str(root), copy=copy, project=project, reads=reads)
 
 
 def check_in(
@@ -127,10 +151,12 @@ def check_in(
     mark: str,
     abandon: threading.Event,
     folders: tuple[str, str] = (CHECKOUT_SETUP, FOLDER),
+    to_the_end: bool = False,
 ) -> Checked | None:
     """Set the place up, if it is a checkout, and run the commands; None: broken off.
 
-    Both are recorded below `records`, in these `folders`. Blocks; not for the loop's thread.
+    Both are recorded below `records`, in these `folders`. What passes on a tree is remembered.
+    `to_the_end`: commands run after one that failed, too. Blocks; not for the loop's thread.
     """
     env = plain_env(os.environ)
     box = CommandBox(sandbox=policy.sandbox, home=str(home.path), tree=place.root, read=place.reads)
@@ -143,8 +169,13 @@ def check_in(
             return None
         if made_fit and not made_fit[-1].passed:
             return Checked(setup=made_fit[-1])
-    checks = run(commands, place.cwd, env=env, folder=folders[1], box=box)
-    return None if checks is None else Checked(checks=checks)
+    checks = run(commands, place.cwd, env=env, folder=folders[1], box=box, to_the_end=to_the_end)
+    if checks is None:
+        return None
+    if place.tried_at is not None and checks and all(check.passed for check in checks):
+        with suppress(OSError):  # the commands are tried once more then
+            note_passed(home, place.tried_at, policy, checks)
+    return Checked(checks=checks)
 
 
 def check_all(
@@ -158,8 +189,10 @@ def check_all(
     abandon: threading.Event,
     folder: str,
     box: CommandBox,
+    to_the_end: bool = False,
 ) -> tuple[Check, ...] | None:
-    """Run the commands in order until one fails. None: `abandon` was set, or a person stopped them.
+    """Run the commands in order until one fails, or all of them. None: `abandon` was set, or a
+    person stopped them.
 
     A `folder` of the `place` has a record of each, with the `mark` of what the commands are for.
     Each runs in a box of its own, if there is to be one.
@@ -176,7 +209,7 @@ def check_all(
         if result is None:
             return None
         done.append(result)
-        if not result.passed:
+        if not result.passed and not to_the_end:
             break
     return tuple(done)
 
@@ -326,7 +359,15 @@ def _result(attempt: Run, command: str, *, timed_out: bool) -> Check | None:
         seconds=ended.seconds,
         timed_out=timed_out,
         tail=_tail(attempt),
+        tests=_counted(attempt),
     )
+
+
+def _counted(attempt: Run) -> CountedTests | None:
+    streams = (attempt.stdout, attempt.stderr)
+    if any(path.lstat().st_size > _MOST_COUNTED for path in streams if path.exists()):
+        return None
+    return count_tests(*(tail(path, _MOST_COUNTED) for path in streams))
 
 
 def _tail(attempt: Run) -> str:

@@ -38,7 +38,7 @@ FOLDER = "checkout"
 #: Seconds to write a large tree.
 _LIMIT = 300.0
 #: What projects commonly need of what git ignores.
-_USUAL = (".venv", "venv", "node_modules", "vendor", "target", ".env")
+USUAL = (".venv", "venv", "node_modules", "vendor", "target", ".env")
 
 
 class InspectedRun(Struct, frozen=True, kw_only=True):
@@ -152,14 +152,13 @@ def _checked_out(
     source, project = _project(ended, inside)
     stores = (*stores_of(own), *objects_of_clone(ended.run.home, ended.run.task_id))
     found = checkout_place(
-        place, top=source, inside=inside, project=project, share=ended.policy.copies.share,
-        stores=stores,
+        place, tree=pinned.id, top=source, inside=inside, project=project,
+        share=ended.policy.copies.share, stores=stores,
     )  # fmt: skip
     return structs.replace(
         found,
-        tree=pinned.id,
         restored=tuple(os.path.relpath(path, inside) for path in pinned.restored),
-        lacks=tuple(name for name in _USUAL if _lacks(project, found.copy, name)),
+        lacks=lacking(project, found.copy),
     )
 
 
@@ -205,5 +204,10 @@ def _project(ended: InspectedRun, inside: str) -> tuple[str, str]:
     return source, project
 
 
-def _lacks(project: str, copy: str, name: str) -> bool:
-    return os.path.lexists(f"{project}/{name}") and not os.path.lexists(f"{copy}/{name}")
+def lacking(project: str, copy: str) -> tuple[str, ...]:
+    """What projects commonly need that the project's directory has and a checkout has not."""
+    return tuple(
+        name
+        for name in USUAL
+        if os.path.lexists(f"{project}/{name}") and not os.path.lexists(f"{copy}/{name}")
+    )

@@ -89,6 +89,8 @@ class Landing(Struct, frozen=True, kw_only=True):
     #: The verify commands passed on the tree, and which; else the claim is only plausible.
     checked: bool = False
     checks: tuple[str, ...] = ()
+    #: What a person has to look at before the work lands, as the verification found it.
+    asks: tuple[str, ...] = ()
     title: str = ""
     #: What the task is closed with once its work has landed.
     reason: str = ""

@@ -67,6 +67,7 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
         expect=settings.expect or _value(config, project, "expect"),
         require=_value(config, project, "require"),
         verify=project.verify if settings.verify is None else settings.verify,
+        verify_is_own=settings.verify is not None,
         pins=project.pins if settings.pins is None else settings.pins,
         verify_time=_value(config, project, "verify_limit"),
         scope=_from(cwd, project) if settings.scope is None else settings.scope,

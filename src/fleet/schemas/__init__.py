@@ -48,10 +48,13 @@ from fleet.schemas.policy import (
 )
 from fleet.schemas.receipt import (
     Base,
+    BaseCheck,
     BegunMerge,
     Changes,
     Check,
     Command,
+    CountedTests,
+    Exam,
     FileChange,
     Finding,
     Misplaced,

@@ -175,6 +175,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     require: Requirement = "plausible"
     #: Commands of the operator's that must succeed before the task is closed.
     verify: tuple[str, ...] = ()
+    #: The commands came with the task itself, and are not the project's.
+    verify_is_own: bool = False
     #: Files that the commands need, taken from the commit at the start of the run.
     pins: tuple[str, ...] = ()
     #: Seconds for each of those commands.

@@ -153,6 +153,23 @@ class Changes(Struct, frozen=True, kw_only=True):
         return len(self.files) + self.more
 
 
+class CountedTests(Struct, frozen=True, kw_only=True):
+    """How many tests a command ran, by the closing lines of its test runners."""
+
+    #: Without skipped tests and those that are expected to fail.
+    executed: int
+    skipped: int = 0
+    runners: tuple[str, ...] = ()
+
+
+class BaseCheck(Struct, frozen=True, kw_only=True):
+    """What a verify command came to on the commit that the work began at."""
+
+    passed: bool
+    #: None: no closing line of a known test runner.
+    tests: CountedTests | None = None
+
+
 class Check(Struct, frozen=True, kw_only=True):
     """A verify command, as fleet ran it."""
 
@@ -171,11 +188,35 @@ class Check(Struct, frozen=True, kw_only=True):
     lacks: tuple[str, ...] = ()
     #: Pinned files that the agent had changed; the command ran with the original ones.
     restored: tuple[str, ...] = ()
+    #: None: no closing line of a known test runner.
+    tests: CountedTests | None = None
+    #: The same command before the work. None: not known.
+    base: BaseCheck | None = None
     trouble: str = ""
 
     @property
     def passed(self) -> bool:
         return self.code == 0 and not self.trouble
+
+    @property
+    def tests_words(self) -> str:
+        """`42 → 42`: tests executed before the work and after it. Empty: neither is known."""
+        before = self.base.tests if self.base is not None else None
+        if before is None and self.tests is None:
+            return ""
+        after = "none counted" if self.tests is None else str(self.tests.executed)
+        return f"{before.executed} → {after}" if before is not None else after
+
+
+class Exam(Struct, frozen=True, kw_only=True):
+    """Tests, build files and CI files that the work of all runs of a task changes."""
+
+    #: Changed or deleted, or new and able to change how existing tests run.
+    changed: tuple[str, ...] = ()
+    #: New test files.
+    added: tuple[str, ...] = ()
+    #: Changed ones that the task's scope does not name: a person looks at them before they land.
+    unnamed: tuple[str, ...] = ()
 
 
 #: The rule that a run broke whose records are not as fleet wrote them.
@@ -283,6 +324,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
     #: Files in the artifacts directory that the run wrote.
     artifacts: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
+    exam: Exam = Exam()
     policy: Policy = Policy()
     #: None before the judgement.
     verdict: Verdict | None = None

@@ -66,6 +66,7 @@ def build_receipt(ended: ExitedRun, outcome: Outcome, inspection: Inspection) ->
             _written(record.run.task_dir / "artifacts", exit_record and exit_record.started_at)
         ),
         checks=inspection.checks,
+        exam=inspection.exam,
         policy=record.policy,
     )
 

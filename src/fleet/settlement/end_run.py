@@ -17,6 +17,7 @@ from fleet.coders.stream.run_totals import sane_limit
 from fleet.config import Config
 from fleet.errors import InvalidTask
 from fleet.evidence.claim_rules import findings, only_reports
+from fleet.evidence.exam_rules import why_exam_asks
 from fleet.evidence.inspect_run import Inspection
 from fleet.evidence.verify_place import InspectedRun
 from fleet.files import seals
@@ -81,7 +82,7 @@ def due_inspection(ended: ExitedRun, outcome: Outcome) -> InspectedRun | Inspect
         task_cwd=record.spec.project or record.project,
         policy=record.policy,
         base=record.spec.base if ended.started else None,
-        first=_first_base(record.run) if record.policy.pins else None,
+        first=_first_base(record.run) if record.policy.pins or record.policy.verify else None,
         edited=record.tools.edits.paths,
         commands=tuple(command.text for command in record.tools.commands),
         claimed=ended.claim.done is not None and _is_judged(ended, outcome),
@@ -324,6 +325,7 @@ def _landing(
         tree=work.tree,
         checked=verdict.checked,
         checks=tuple(check.command for check in found.checks if check.passed),
+        asks=why_exam_asks(found.checks, found.exam),
         title=record.task.title,
         reason=close_reason(claim.done or "", run.number, record.task_id, checked=verdict.checked),
         how=rules.how,

@@ -1,8 +1,8 @@
 """The tasks in hand: one table, with the lease and the stage of each task.
 
     Claimed → [Arriving →] [Preparing →] Active → [Stopping →] Finishing ⇄ Inspecting
-                                           ↑↓                      ↓
-                                         Unknown               [Sending →] settled
+       ↑                        ↓          ↑↓                      ↓
+       └──────────────────── Trying      Unknown               [Sending →] settled
 
 A task that is settled leaves the table. A run whose processes are out of sight is Unknown until
 they are found again, or are known to be gone.
@@ -129,6 +129,19 @@ class Preparing(Struct, frozen=True):
     stop_reason: Stopped | None = None
 
 
+class Trying(Struct, frozen=True):
+    """A worker thread tries the task's verify commands on the commit that its work begins at. The
+    task holds no account meanwhile, and is started from the beginning after that.
+    """
+
+    #: Stands for the commit and the commands.
+    base: str
+    #: Set to make the worker thread give up.
+    abandon: threading.Event
+    #: Why the run is not to begin after all; None while it is.
+    stop_reason: Stopped | None = None
+
+
 class Active(Struct, frozen=True):
     """The run's processes live, and fleet has not stopped them."""
 
@@ -196,7 +209,16 @@ class Unknown(Struct, frozen=True):
 
 
 Stage = (
-    Claimed | Arriving | Preparing | Active | Stopping | Finishing | Inspecting | Sending | Unknown
+    Claimed
+    | Arriving
+    | Preparing
+    | Trying
+    | Active
+    | Stopping
+    | Finishing
+    | Inspecting
+    | Sending
+    | Unknown
 )
 
 

@@ -58,10 +58,13 @@ def settle(
     task_dir: Path | None = None,
     evidence: Callable[[], Decision | None] = lambda: None,
     ended: tuple[int, Ending] | None = None,
+    *,
+    logged: bool = True,
 ) -> None:
     """Take a task out of the table and end the lease. `evidence` is written before the queue is
     told; the decision that it returns, if any, is taken in place of the other one. `ended` is the
-    run that the lease was for, with its number, if it came to an end.
+    run that the lease was for, with its number, if it came to an end. Not `logged`: the caller says
+    why in the log, once for all tasks.
     """
     state.assignments.remove(assignment)
     lease, taken = counted(assignment, ended), [decision]
@@ -72,7 +75,7 @@ def settle(
         return taken[0].settlement
 
     def answered(lost: LeaseLost | None) -> None:
-        _answered(state, lease, taken[0], task_dir, lost)
+        _answered(state, lease, taken[0], task_dir, lost, logged=logged)
 
     state.queue.call(DueSettlement(lease, write), answered, owed=True)
 
@@ -153,6 +156,8 @@ def _answered(
     decision: Decision,
     task_dir: Path | None,
     lost: LeaseLost | None,
+    *,
+    logged: bool,
 ) -> None:
     task_id, settlement = lease.task.id, decision.settlement
     kind, text = type(settlement).__name__.lower(), decision.why
@@ -166,7 +171,8 @@ def _answered(
         kind = "verified"
     elif isinstance(settlement, Blocked):
         go_on_if_answered(state, lease.task, task_dir)
-    state.log.say(kind, f"{task_id}: {kind}: {text}", task_dir=task_dir, task=task_id)
+    if logged or lost is not None:
+        state.log.say(kind, f"{task_id}: {kind}: {text}", task_dir=task_dir, task=task_id)
     state.events.append(TaskSettled(task_id, None if lost is not None else settlement))
 
 

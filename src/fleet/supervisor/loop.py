@@ -38,7 +38,11 @@ from fleet.supervisor.queue_io.obey_requests import RequestObeyer
 from fleet.supervisor.queue_io.plan_epics import close_left_epics
 from fleet.supervisor.queue_io.queue_backups import QueueBackups
 from fleet.supervisor.queue_io.queue_thread import QueueThread
-from fleet.supervisor.queue_io.reopen_tasks import go_on_if_answered, wake_all
+from fleet.supervisor.queue_io.reopen_tasks import (
+    go_on_if_answered,
+    wake_all,
+    wake_for_base,
+)
 from fleet.supervisor.shortage import allow_files, release_reserve, set_reserve_aside
 from fleet.supervisor.shutdown import PATIENCE, Shutdown
 from fleet.supervisor.start.start_run import RunStarter
@@ -232,6 +236,7 @@ class Supervisor:
                 self.claimer.idle = False
                 self.state.tell_hosts(task_id)
                 (self._blocked.add if asks else self._blocked.discard)(task_id)
+                wake_for_base(self.state)
                 if closed and not self.shutdown.stops:
                     self.cleanup.after_run(task_id, closed=True)
 
@@ -265,6 +270,7 @@ class Supervisor:
             close_left_epics(self.state)
             self.queue.find(ANSWERED, self.go_on_with_answered)
             wake_all(self.state)
+            wake_for_base(self.state)
 
         self.claimer.claiming = True  # nothing is claimed before it is known what this home holds
         self.starter.read_other_tasks()
@@ -304,6 +310,7 @@ class Supervisor:
         self.state.apply(structs.replace(fresh, queue=queue, coder=coder))
         self.claimer.want()
         wake_all(self.state)
+        wake_for_base(self.state)
         self.log.say("config", "settings applied")
 
     def publish(self) -> None:

@@ -20,6 +20,7 @@ from fleet.supervisor.assignments import (
     Preparing,
     Sending,
     Stopping,
+    Trying,
 )
 from fleet.supervisor.finish_run import settle
 from fleet.supervisor.state import SupervisorState
@@ -49,7 +50,10 @@ def stop_assignment(assignment: Assignment, reason: Outcome, *, now: bool = Fals
     The first reason stands; a later call with `now` gives a run that is stopping no more time.
     """
     match assignment.stage:
-        case Preparing(stop_reason=known, abandon=abandon) as stage:
+        case (
+            Preparing(stop_reason=known, abandon=abandon)
+            | Trying(stop_reason=known, abandon=abandon) as stage
+        ):
             if known is None and isinstance(reason, Stopped):
                 assignment.stage = structs.replace(stage, stop_reason=reason)
             abandon.set()

@@ -8,7 +8,7 @@ from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
 from fleet.cli.terminal_text import print_row
 from fleet.control.landing.open_landings import LandingTask
-from fleet.control.queue.needs_person import BlockedTask, TrustWait
+from fleet.control.queue.needs_person import BaseWaits, BlockedTask, TrustWait
 from fleet.control.status import FleetStatus, fleet_status
 from fleet.schemas import STATUSES
 from fleet.schemas.budget import BudgetStatus
@@ -66,6 +66,7 @@ def rows(found: FleetStatus, now: datetime) -> list[tuple[str, str]]:
     rows.append(("queue", found.queue_problem or f"{found.queue}, {_tasks(found)}"))
     rows += [("", found.queue_hint)] if found.queue_hint else []
     rows += [("waits", _for_trust(each)) for each in found.trust_waits]
+    rows += [("waits", _for_base(each)) for each in found.base_waits]
     rows += [("to land", _to_land(each)) for each in found.landing if each.state == "asks"]
     rows += [("landing", text) for text in _on_the_way(found)]
     rows += [("behind", one_line(text)) for text in found.behind]
@@ -114,6 +115,11 @@ def _for_trust(wait: TrustWait) -> str:
     """The tasks that wait for an act of trust, and the command for that act."""
     tasks = counted(len(wait.ids), "task waits", "tasks wait")
     return f"{tasks} for {wait.what}: {some(wait.ids, _MOST_NAMED)} ({wait.way_out})"
+
+
+def _for_base(wait: BaseWaits) -> str:
+    """The tasks that do not start on their base, and the command to go on."""
+    return f"{some(wait.ids, _MOST_NAMED)}: {one_line(wait.why)} ({wait.way_out})"
 
 
 def _supervisor(found: FleetStatus, now: datetime) -> str:

@@ -13,6 +13,8 @@ from fleet.coders.trusted_files import untrusted as untrusted_coders
 from fleet.control import Control
 from fleet.control.landing.open_landings import LandingTask
 from fleet.errors import InvalidTask
+from fleet.home import base_wait
+from fleet.home.base_wait import BaseWait
 from fleet.home.trusted_commands import untrusted as untrusted_commands
 from fleet.queue.protocol import Filter
 from fleet.runs.outcome_history import attempts_before, read_ending
@@ -35,6 +37,14 @@ class BlockedTask(Struct, frozen=True, kw_only=True):
     #: Why the task is blocked; and why earlier attempts failed, where that is something else.
     why: str = ""
     before: tuple[str, ...] = ()
+
+
+class BaseWaits(Struct, frozen=True, kw_only=True):
+    """Open tasks whose verify commands cannot be started, or fail, before any work."""
+
+    ids: tuple[str, ...]
+    why: str
+    way_out: str
 
 
 class TrustWait(Struct, frozen=True, kw_only=True):
@@ -117,6 +127,20 @@ def trust_waits(fleet: Control) -> tuple[TrustWait, ...]:
     what = "trust in a verify command that came from elsewhere"
     commands = TrustWait(ids=tuple(strange), what=what, way_out="fleet trust")
     return (commands, *waits) if strange else tuple(waits)
+
+
+def base_waits(fleet: Control) -> tuple[BaseWaits, ...]:
+    """What keeps open tasks from starting on their base, each cause once."""
+    found = dict[str, list[BaseWait]]()
+    ids = dict[str, list[str]]()
+    for task in fleet.queue.find(Filter(statuses=("open",), limit=_LOOKED_AT)):
+        if (wait := base_wait.waits(fleet.home, task.id)) is not None:
+            found.setdefault(wait.reason, []).append(wait)
+            ids.setdefault(wait.reason, []).append(task.id)
+    return tuple(
+        BaseWaits(ids=tuple(ids[why]), why=why, way_out=" or ".join(waits[0].ways(ids[why][0])))
+        for why, waits in found.items()
+    )
 
 
 def tasks_of_coders(fleet: Control, names: Sequence[str]) -> list[Task]:

@@ -78,9 +78,19 @@ def receipt_rows(receipt: Receipt) -> Iterator[ReceiptRow]:
         yield ReceiptRow("verify", one_line(check.command), *_ending(check))
         if check.tree:
             yield ReceiptRow("", f"in a fresh checkout of the tree {check.tree[:12]}")
+        if check.tests_words:
+            yield ReceiptRow("", f"tests: {check.tests_words}")
+        if check.base is not None and not check.base.passed:
+            yield ReceiptRow("", "failed on the base, too")
         if check.restored:
             names = ", ".join(map(one_line, check.restored))
             yield ReceiptRow("", f"with the original of {names}: the agent had changed it")
+    exam = (("changed", receipt.exam.changed), ("added", receipt.exam.added))
+    for kind, path in [(kind, path) for kind, paths in exam for path in paths][:_MOST]:
+        yield ReceiptRow("exam", f"{kind:<8}{one_line(path)}")
+    left = len(receipt.exam.changed) + len(receipt.exam.added) - _MOST
+    if left > 0:
+        yield ReceiptRow("exam", f"… and {left} more (--json)")
     yield ReceiptRow("with", _with(receipt))
     yield ReceiptRow("took", _took(receipt))
     yield ReceiptRow("tools", _tools(receipt))

@@ -5,7 +5,7 @@ from msgspec import structs
 from fleet.control import Control
 from fleet.control.hosts.other_hosts import bring_files, store_task_file, write_settings
 from fleet.errors import InvalidTask, Refused
-from fleet.home import compare_json, owner_file
+from fleet.home import base_wait, compare_json, owner_file
 from fleet.home.task_json import settings_of
 from fleet.home.trusted_commands import check_trusted
 from fleet.processes import keeper_client
@@ -45,10 +45,22 @@ def retry(
         from fleet.control.queue.place_code import place_again  # frequent commands load no git
 
         place_again(fleet, task)
+    _accept_base(fleet, task)
     forgive(fleet.home.task(task.id))
     if (fleet.home.task(task.id) / FORGIVEN).exists():
         store_task_file(fleet, task, FORGIVEN)
     return fleet.queue.reopen_task(task, by=fleet.by, anew=True)
+
+
+def _accept_base(fleet: Control, task: Task) -> None:
+    """Let a task start on a base where the project's command fails. One that cannot be started is
+    tried again.
+    """
+    wait = base_wait.accept(fleet.home, task.id, fleet.by)
+    if wait is not None and wait.kind != "fails":
+        from fleet.evidence.tried_commands import forget  # frequent commands load none of it
+
+        forget(fleet.home, wait.project, wait.base)
 
 
 def retried_words(task: Task, *, fresh: bool) -> str:

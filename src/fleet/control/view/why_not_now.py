@@ -15,7 +15,7 @@ from fleet import __version__
 from fleet.coders.trusted_files import untrusted as untrusted_coders
 from fleet.control import Control
 from fleet.control.pause import paused_since
-from fleet.home import compare_json, owner_file
+from fleet.home import base_wait, compare_json, owner_file
 from fleet.home.status_file import SupervisorStatus, read_status
 from fleet.home.trusted_commands import untrusted, waits_text
 from fleet.processes.supervisor_lock import supervisor_of
@@ -188,6 +188,8 @@ def _own_reason(fleet: Control, task: Task, at: Conditions, coder: str, cwd: str
     if not fleet.is_shared and untrusted(fleet.home, task):  # on a shared queue hosts decline it
         text = waits_text(task.id).partition(":")[0]
         return Waiting(reason=text, way_on=_line(f"fleet trust {task.id}"), person=True)
+    if (wait := base_wait.waits(fleet.home, task.id)) is not None:
+        return Waiting(reason=wait.reason, way_on=_line(wait.ways(task.id)[0]), person=True)
     if coder in at.strange_coders:
         return Waiting(
             reason=f"no person has trusted the file of the coder {coder}",

@@ -65,7 +65,7 @@ def verify_fold(
         _check_out(land, train, root)
     passed: list[str] = []
     for number, plan in enumerate(plans, start=1):
-        result = _verify(home, land, run, root, number, plan, known, abandon)
+        result = _verify(home, land, run, root, train.tree, number, plan, known, abandon)
         if result is None:
             return None
         passed += result.passed
@@ -127,6 +127,7 @@ def _verify(
     land: LandRepository,
     run: Run,
     root: Path,
+    tree: str,
     number: int,
     plan: CheckPlan,
     known: frozenset[str],
@@ -138,8 +139,8 @@ def _verify(
         return FoldResult()
     policy = plan.policy
     place = checkout_place(
-        root, top=plan.top, inside=plan.inside, project=plan.project, share=policy.copies.share,
-        stores=stores_of(land.own),
+        root, tree=tree, top=plan.top, inside=plan.inside, project=plan.project,
+        share=policy.copies.share, stores=stores_of(land.own),
     )  # fmt: skip
     done = check_in(
         place, [command for _, command in wanted], policy,

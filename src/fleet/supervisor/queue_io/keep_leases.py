@@ -21,6 +21,7 @@ from fleet.supervisor.assignments import (
     Assignments,
     Claimed,
     Preparing,
+    Trying,
     awake,
 )
 from fleet.supervisor.queue_io.queue_thread import QueueThread
@@ -126,7 +127,7 @@ class LeaseKeeper:
         match assignment.stage:
             case Claimed() | Arriving():
                 self._assignments.remove(assignment)
-            case Active() | Preparing(stop_reason=None):
+            case Active() | Preparing(stop_reason=None) | Trying(stop_reason=None):
                 stop_assignment(assignment, Stopped(by=LEASE_LOST))
             case _:
                 return

@@ -14,6 +14,7 @@ from fleet.accounts.candidates import place_of
 from fleet.accounts.choose_account import Wait
 from fleet.coders.trusted_files import Untrusted
 from fleet.errors import FleetError, NotFound, Refused
+from fleet.home import base_wait
 from fleet.home.trusted_commands import untrusted
 from fleet.queue.protocol import Filter, Queue
 from fleet.runs import closed_by_hand
@@ -48,6 +49,8 @@ def held_back(state: SupervisorState, task: Task) -> HeldBack | None:
     if untrusted(state.home, task):
         why = "a verify command from elsewhere is not trusted: fleet trust"
         return HeldBack(why=why, person=True)
+    if (wait := base_wait.waits(state.home, task.id)) is not None:
+        return HeldBack(why=wait.reason, person=True)
     try:
         place = place_of(state.home, state.config, task)
         coders.find(place.coder, state.home.path)
@@ -98,6 +101,15 @@ def wake_all(state: SupervisorState) -> None:
                 seated.append(task)
         wake(state, paid, "budget")
         wake(state, seated, "account")
+
+    waiting_tasks(state, each)
+
+
+def wake_for_base(state: SupervisorState) -> None:
+    """Wake the tasks that wait for their base, which may be another one, or have other commands."""
+
+    def each(tasks: list[Task]) -> None:
+        wake(state, [task for task in tasks if base_wait.waits(state.home, task.id) is not None])
 
     waiting_tasks(state, each)
 

@@ -17,8 +17,11 @@ from fleet.accounts.choose_account import Wait
 from fleet.accounts.kept_secret import SecretTrouble
 from fleet.coders.trusted_files import Untrusted
 from fleet.errors import FleetError, InvalidTask, NotHere
+from fleet.evidence.base_check import BaseCase, try_base
 from fleet.files.machine_short import is_short, words_of
 from fleet.git.mirror.ensure_mirror import Unreached
+from fleet.home import base_wait
+from fleet.home.base_wait import BaseWait
 from fleet.home.status_file import paused
 from fleet.home.task_json import settings_of
 from fleet.home.trusted_commands import UNTRUSTED_THERE, untrusted, waits_text
@@ -31,7 +34,15 @@ from fleet.settlement.session_files import keep_sessions
 from fleet.settlement.settle_table import stopped
 from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.adopt_runs import adopt_run
-from fleet.supervisor.assignments import Active, Arriving, Assignment, Claimed, Preparing, Ready
+from fleet.supervisor.assignments import (
+    Active,
+    Arriving,
+    Assignment,
+    Claimed,
+    Preparing,
+    Ready,
+    Trying,
+)
 from fleet.supervisor.finish_run import give_up, settle
 from fleet.supervisor.hosts.host_travel import Arrived, HostTravel
 from fleet.supervisor.queue_io.reopen_tasks import wake
@@ -65,6 +76,9 @@ _TITLE = 60
 #: When a task looks again whether its commands and its coder's file are trusted by now; the
 #: command that trusts them wakes it.
 _TRUST = timedelta(hours=1)
+#: When a task whose verify commands fail on its base looks again whether base or commands changed,
+#: and one whose commands are just being tried for another task, the end of which wakes it.
+_BROKEN, _TRIED = timedelta(minutes=1), timedelta(minutes=5)
 
 
 class RunStarter:
@@ -82,6 +96,8 @@ class RunStarter:
         #: mirror is just being fetched for another task of this host.
         self._fetched: Counter[str] = Counter()
         self._waiting: defaultdict[str, set[str]] = defaultdict(set)
+        #: The tasks that wait for commands which are just being tried, by base.
+        self._untried: defaultdict[str, set[str]] = defaultdict(set)
 
     def read_other_tasks(self) -> None:
         """Learn where other tasks have their directories: a run has no business there. Does nothing
@@ -311,10 +327,63 @@ class RunStarter:
             settle(self._state, assignment, released(prepared.why, not_before=until))
         elif isinstance(prepared, Unreached):
             self._not_reached(assignment, prepared)
+        elif isinstance(prepared, BaseCase):
+            self._try(assignment, prepared)
+        elif isinstance(prepared, BaseWait):
+            self._wait_for_base(assignment, prepared)
         elif prepared is None:
             settle(self._state, assignment, released("its preparation was left"), task_dir)
         else:
             self._launch(assignment, moved(self._state.home, ready, prepared), task_dir)
+
+    def _try(self, assignment: Assignment, case: BaseCase) -> None:
+        """Try the verify commands of a task on its base, for one task at a time. The others that
+        wait for the same need no slot.
+        """
+        state = self._state
+        stages = (each.stage for each in state.assignments)
+        if any(isinstance(stage, Trying) and stage.base == case.key for stage in stages):
+            self._untried[case.key].add(assignment.task_id)
+            why = f"its verify commands are being tried on {case.name}"
+            until = state.now() + _TRIED
+            settle(state, assignment, released(why, not_before=until), logged=False)
+            return
+        commands = ", ".join(f"`{command}`" for command in case.policy.verify)
+        text = f"{assignment.task_id}: trying {commands} on {case.name} before its agent starts"
+        task_dir = state.home.task(assignment.task_id)
+        state.log.say("base_check", text, task_dir=task_dir)
+        abandon = threading.Event()
+        assignment.stage = Trying(case.key, abandon)
+        tried = partial(self._tried, assignment, case)
+        state.inspections.submit(partial(_tried_or_error, case, abandon), tried)
+
+    def _tried(
+        self, assignment: Assignment, case: BaseCase, error: FleetError | OSError | None
+    ) -> None:
+        """Start the task from the beginning: it finds what its commands came to."""
+        state, stage = self._state, assignment.stage
+        if waiting := self._untried.pop(case.key, None):
+            state.queue.named(tuple(waiting), self._wake)
+        if not isinstance(stage, Trying):
+            return
+        if (reason := stage.stop_reason or state.stopping) is not None:
+            settle(state, assignment, stopped(reason, assignment.task_id))
+        elif error is not None:
+            self._guard(assignment, partial(_raise, self._unprepared(error)))
+        else:
+            assignment.stage = Claimed()
+
+    def _wait_for_base(self, assignment: Assignment, wait: BaseWait) -> None:
+        """Put a task off whose verify commands cannot be started on its base, or fail there."""
+        state, task_id = self._state, assignment.task_id
+        base_wait.write(state.home, task_id, wait)
+        project = Path(wait.project).name
+        ways = " or ".join(wait.ways("ID" if wait.kind == "fails" else task_id))
+        kept = "its tasks wait" if not wait.own else f"{task_id} waits"
+        text = f"{project}: {wait.reason}; {kept}. To go on: {ways}"
+        state.log.say_once("base_fails", text)
+        until = state.now() + _BROKEN
+        settle(state, assignment, released(wait.reason, not_before=until), logged=False)
 
     def _unprepared(self, error: FleetError | OSError) -> FleetError | OSError:
         """What went wrong; on a shared queue it went wrong on this host, and may not on another."""
@@ -354,3 +423,15 @@ class RunStarter:
             state.log.say("run_started", text, task_dir=task_dir)
         assignment.stage = Active(run)
         self._follower.attend(assignment)
+
+
+def _tried_or_error(case: BaseCase, abandon: threading.Event) -> FleetError | OSError | None:
+    try:
+        try_base(case, abandon)
+    except (FleetError, OSError) as error:
+        return error
+    return None
+
+
+def _raise(error: FleetError | OSError, _assignment: Assignment, _task_dir: Path) -> None:
+    raise error

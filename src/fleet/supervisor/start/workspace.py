@@ -16,6 +16,7 @@ from fleet.config import KEYS, Config
 from fleet.config.projects import MIRRORS
 from fleet.errors import FleetError
 from fleet.evidence import other_task_dirs
+from fleet.evidence.base_check import BaseCase
 from fleet.evidence.verify_commands import CommandBox, check_all
 from fleet.files.machine_short import is_short, shortage
 from fleet.git import repository, snapshot_index
@@ -27,11 +28,13 @@ from fleet.git.mirror.ensure_mirror import Unreached
 from fleet.git.run_baseline import INDEX, record_base
 from fleet.git.snapshot_index import KEPT_RUNS, drop_snapshots
 from fleet.home import Home, clone_record
+from fleet.home.base_wait import BaseWait
 from fleet.home.clone_record import CloneRecord
 from fleet.runs.run_directory import next_number
 from fleet.schemas import Base, Check, Policy
 from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.schemas.units import shown_size
+from fleet.supervisor.start.base_gate import base_gate
 from fleet.supervisor.start.reach_code import reach_code
 from fleet.supervisor.start.sent_back_clone import sent_back_clone
 
@@ -92,8 +95,9 @@ class NoRoom(Struct, frozen=True):
     why: str
 
 
-#: None: the preparation was stopped.
-Prepared = Workspace | Unprepared | NoRoom | Unreached | None
+#: A case: its commands have to be tried first. A wait: they were, and fail. None: the preparation
+#: was stopped.
+Prepared = Workspace | Unprepared | NoRoom | Unreached | BaseCase | BaseWait | None
 
 
 def order_of(
@@ -139,7 +143,8 @@ def prepare(order: WorkspaceOrder, abandon: threading.Event) -> Prepared:
         if abandon.is_set():
             return None
         if order.policy.isolation == "none":
-            place = Workspace(cwd=order.cwd, base=_recorded(order, order.cwd, task_dir))
+            held = base_gate(order.home, order.task_id, order.policy, cwd=order.cwd)
+            place = held or Workspace(cwd=order.cwd, base=_recorded(order, order.cwd, task_dir))
         else:
             place = _isolated(order, task_dir, abandon)
     except (FleetError, OSError) as error:
@@ -168,6 +173,10 @@ def _isolated(order: WorkspaceOrder, task_dir: Path, abandon: threading.Event) -
     )  # fmt: skip
     if isinstance(commit, Unreached):
         return commit
+    branch = "" if policy.commit else policy.land.into
+    held = base_gate(home, task_id, policy, cwd=order.cwd, commit=commit, branch=branch)
+    if held is not None:
+        return held
     record = ensure_clone(home, task_id, order.cwd, commit)
     cwd = _inside(home, task_id, record, order.cwd)
     os.makedirs(cwd, exist_ok=True)  # noqa: PTH103 - git holds no empty directory
