@@ -7,12 +7,12 @@ file like any other. Pinned files are no part of it: they are put back before th
 
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 
 from fleet.git.path_patterns import PathPatterns
 from fleet.schemas import Check, Exam, FileChange, Policy
-from fleet.schemas.shown_text import some
-from fleet.tripwire import shell_parser
+from fleet.schemas.shown_text import counted, some
 
 #: Directories that hold tests, at any depth.
 _TEST_FOLDERS = frozenset(
@@ -47,7 +47,7 @@ _CI = re.compile(
     r"|buildspec\.ya?ml|\.cirrus\.ya?ml|Jenkinsfile|\.pre-commit-config\.ya?ml"
 )
 #: Programs whose first word without a dash is a script.
-_INTERPRETERS = re.compile(r"(?:ba|da|z|k)?sh|python[\d.]*|node|ruby|perl|php|deno|bun")
+_INTERPRETERS = re.compile(r"(?:ba|da|z|k)?sh|source|\.|python[\d.]*|node|ruby|perl|php|deno|bun")
 _WILDCARD = re.compile(r"\*+|\?|\[[^]]*\]")
 _NAMED = 5
 
@@ -117,8 +117,8 @@ def _fewer(check: Check, exam: Exam) -> str:
     if now is None:
         runners = ", ".join(before.runners) if before is not None else ""
         return (
-            f"`{check.command}` passed without the closing line of {runners}:"
-            f" it ran {before.executed if before is not None else 0} tests before the work"
+            f"`{check.command}` passed without the closing line of {runners}, which it printed"
+            " before the work"
         )
     if not now.executed:
         if before is not None and not before.executed:
@@ -130,22 +130,40 @@ def _fewer(check: Check, exam: Exam) -> str:
         return ""
     skipped = f" ({now.skipped} skipped)" if now.skipped else ""
     return (
-        f"`{check.command}` ran {now.executed} tests{skipped}, and {before.executed} before the"
-        " work, though no test and no build file changed"
+        f"`{check.command}` ran {counted(now.executed, 'test')}{skipped}, and"
+        f" {before.executed} before the work, though no test and no build file changed"
     )
 
 
-def _scripts(commands: Iterable[str]) -> Iterable[str]:
-    """The scripts that command lines start."""
+def _scripts(commands: Iterable[str]) -> Iterator[str]:
+    """The scripts that command lines start: by their own path, or as the file of an interpreter."""
     for command in commands:
-        for simple in shell_parser.commands(command):
-            if not simple.words:
-                continue
-            program, *rest = simple.words
-            if "/" in program:
-                yield program
-            elif _INTERPRETERS.fullmatch(program) and rest and not rest[0].startswith("-"):
-                yield rest[0]
+        for words in _simple_commands(command):
+            yield from (word for word in words if word.startswith("./"))
+            if words and "/" in words[0]:
+                yield words[0]
+            for at, word in enumerate(words):
+                if _INTERPRETERS.fullmatch(word.rpartition("/")[2]):
+                    yield from words[at + 1 : at + 2]
+
+
+def _simple_commands(command: str) -> Iterator[list[str]]:
+    """The words between the operators of a command line, without flags."""
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    try:
+        tokens = list(lexer)
+    except ValueError:  # a quote that does not end
+        tokens = command.split()
+    words: list[str] = []
+    for token in (*tokens, ";"):
+        if set(token) <= set("();<>|&"):
+            yield words
+            words = []
+        elif token in ("-m", "-c"):  # what follows is no file
+            words.append("")
+        elif not token.startswith("-"):
+            words.append(token)
 
 
 def _path(inside: str, path: str) -> str:
