@@ -1,4 +1,4 @@
-"""Work that passes its exam by changing or dodging it, through the real supervisor: none of it lands
+"""Work that passes by changing or dodging its exam, through the real supervisor, lands for nobody
 unasked.
 """
 

@@ -1,8 +1,8 @@
 """The verify commands of a task, tried on the commit that its work begins at.
 
-They run in a fresh checkout of that commit, by the code that verifies runs, and all of them, so
-that each tells whether it can be started and how many tests it runs. What they came to is kept
-(`tried_commands.py`); a task whose commands are known there runs none.
+All of them run, in a fresh checkout of that commit and by the code that verifies runs, so that each
+tells whether it can be started and how many tests it runs. The results are kept
+(`tried_commands.py`), and nothing runs where all are known.
 """
 
 import os

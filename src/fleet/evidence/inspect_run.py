@@ -254,7 +254,7 @@ def _with_base(
     case = _base_case(ended)
     trials = known_trials(case, for_start=False) if case is not None else None
     if case is not None and trials is None and _merge(ended):
-        # Its base is the line that was merged, which no agent began at.
+        # The base is the line that was merged, which no run began at.
         trials = try_base(case, abandon)
         if trials is None:
             return None

@@ -14,7 +14,7 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _NUMBERED = re.compile(r"(\d+) ([a-z][a-z ]*[a-z])")
 
 #: What the closing lines of one runner say: tests executed and tests skipped, once a line.
-Counts = Iterator[tuple[int, int]]
+ClosingLines = Iterator[tuple[int, int]]
 
 
 def count_tests(*outputs: str) -> CountedTests | None:
@@ -51,7 +51,7 @@ _PYTEST = re.compile(
 )
 
 
-def _pytest(text: str) -> Counts:
+def _pytest(text: str) -> ClosingLines:
     for found in _PYTEST.finditer(text):
         yield _named(found[1], ("passed", "failed", "xpassed"), ("skipped", "xfailed"))
 
@@ -62,7 +62,7 @@ _UNITTEST = re.compile(
 _UNITTEST_LEFT = re.compile(r"(?:skipped|expected failures)=(\d+)")
 
 
-def _unittest(text: str) -> Counts:
+def _unittest(text: str) -> ClosingLines:
     for found in _UNITTEST.finditer(text):
         left = sum(map(int, _UNITTEST_LEFT.findall(found[2] or "")))
         yield max(0, int(found[1]) - left), left
@@ -79,7 +79,7 @@ _GO_NONE = re.compile(
 _GO_SILENT = re.compile(r"^(?:ok\s+\t?\S+\t(?!.*\[no tests to run\])|FAIL\b)", re.MULTILINE)
 
 
-def _go(text: str) -> Counts:
+def _go(text: str) -> ClosingLines:
     readers = (_GO, _GO_JSON) if _GO_VERBOSE.search(text) else (_GO_JSON,)
     words = [found[1].lower() for read in readers for found in read.finditer(text)]
     if words:
@@ -93,7 +93,7 @@ _CARGO = re.compile(
 )
 
 
-def _cargo(text: str) -> Counts:
+def _cargo(text: str) -> ClosingLines:
     for passed, failed, ignored in _CARGO.findall(text):
         yield int(passed) + int(failed), int(ignored)
 
@@ -106,7 +106,7 @@ _NODE = re.compile(
 )
 
 
-def _node(text: str) -> Counts:
+def _node(text: str) -> ClosingLines:
     for passed, failed, skipped, todo in _NODE.findall(text):
         yield int(passed) + int(failed), int(skipped) + int(todo)
 
@@ -115,7 +115,7 @@ _JEST = re.compile(r"^Tests: +(\d.*?)?(?:, )?\d+ total$", re.MULTILINE)
 _JEST_NONE = re.compile(r"^No tests found, exiting with code 0$", re.MULTILINE)
 
 
-def _jest(text: str) -> Counts:
+def _jest(text: str) -> ClosingLines:
     for found in _JEST.finditer(text):
         yield _named(found[1] or "", ("passed", "failed"), ("skipped", "todo"))
     for _ in _JEST_NONE.finditer(text):
@@ -126,7 +126,7 @@ _VITEST = re.compile(r"^ +Tests +(\d.*?)(?: \(\d+\))?$", re.MULTILINE)
 _VITEST_NONE = re.compile(r"^No test files found, exiting with code 0$", re.MULTILINE)
 
 
-def _vitest(text: str) -> Counts:
+def _vitest(text: str) -> ClosingLines:
     for found in _VITEST.finditer(text):
         yield _named(found[1], ("passed", "failed"), ("skipped", "todo"))
     for _ in _VITEST_NONE.finditer(text):
@@ -138,7 +138,7 @@ _MOCHA = re.compile(
 )
 
 
-def _mocha(text: str) -> Counts:
+def _mocha(text: str) -> ClosingLines:
     for passing, pending, failing in _MOCHA.findall(text):
         yield int(passing) + int(failing or 0), int(pending or 0)
 
@@ -149,7 +149,7 @@ _MAVEN = re.compile(
 )
 
 
-def _maven(text: str) -> Counts:
+def _maven(text: str) -> ClosingLines:
     for run, skipped in _MAVEN.findall(text):
         yield int(run) - int(skipped), int(skipped)
 
@@ -159,7 +159,7 @@ _CTEST_SKIPPED = re.compile(r"^\s+\d+ - \S.* \(Skipped\)$", re.MULTILINE)
 _CTEST_NONE = re.compile(r"^No tests were found!!!$", re.MULTILINE)
 
 
-def _ctest(text: str) -> Counts:
+def _ctest(text: str) -> ClosingLines:
     skipped = len(_CTEST_SKIPPED.findall(text))
     for number, found in enumerate(_CTEST.finditer(text)):
         left = 0 if number else skipped
@@ -169,7 +169,7 @@ def _ctest(text: str) -> Counts:
 
 
 #: Each runner with the reader of its closing lines.
-RUNNERS: Mapping[str, Callable[[str], Counts]] = {
+RUNNERS: Mapping[str, Callable[[str], ClosingLines]] = {
     "pytest": _pytest,
     "unittest": _unittest,
     "go test": _go,

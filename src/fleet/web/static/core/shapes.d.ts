@@ -59,6 +59,11 @@ export interface Band {
   why: string;
 }
 
+export interface BaseCheck {
+  passed: boolean;
+  tests: CountedTests | null;
+}
+
 export interface BegunMerge {
   own: string;
   line: string;
@@ -107,6 +112,8 @@ export interface Check {
   tree: string;
   lacks: string[];
   restored: string[];
+  tests: CountedTests | null;
+  base: BaseCheck | null;
   trouble: string;
 }
 
@@ -160,6 +167,12 @@ export interface CopyRules {
   verify_in: "checkout" | "directory";
 }
 
+export interface CountedTests {
+  executed: number;
+  skipped: number;
+  runners: string[];
+}
+
 export interface Delivery {
   number: number;
   message: Message;
@@ -199,6 +212,12 @@ export interface DiffRow {
   text: string;
   marks?: [number, number][];
   cut?: boolean;
+}
+
+export interface Exam {
+  changed: string[];
+  added: string[];
+  unnamed: string[];
 }
 
 export interface FileChange {
@@ -305,6 +324,7 @@ export interface Landing {
   commit: string;
   checked: boolean;
   checks: string[];
+  asks: string[];
   title: string;
   reason: string;
   how: "merge" | "rebase" | "squash";
@@ -379,6 +399,7 @@ export interface Policy {
   expect: string;
   require: "checked" | "plausible";
   verify: string[];
+  verify_is_own: boolean;
   pins: string[];
   verify_time: number;
   scope: string[];
@@ -453,6 +474,7 @@ export interface Receipt {
   changes: Changes | null;
   artifacts: string[];
   checks: Check[];
+  exam: Exam;
   policy: Policy;
   verdict: Verdict | null;
 }
