@@ -1,4 +1,4 @@
-"""Work that passes by changing or dodging its exam, through the real supervisor, lands for nobody
+"""Work that passes by changing or dodging its exam, through the real supervisor, never lands
 unasked.
 """
 
