@@ -5,6 +5,7 @@ tells whether it can be started and how many tests it runs. The results are kept
 (`tried_commands.py`), and nothing runs where all are known.
 """
 
+import errno
 import os
 import re
 import threading
@@ -21,6 +22,7 @@ from fleet.evidence.tried_commands import CheckoutPlace, Trial
 from fleet.evidence.verify_commands import check_in, checkout_place
 from fleet.evidence.verify_place import USUAL, lacking
 from fleet.files.file_lock import locked
+from fleet.files.machine_short import shortage
 from fleet.git.checkout.fresh_checkout import is_made, make_checkout, remove_tree
 from fleet.git.git_command import Git
 from fleet.git.own.own_repository import own_repository, stores_of
@@ -166,6 +168,10 @@ def _tried(case: BaseCase, place: Path, abandon: threading.Event) -> tuple[Trial
     )  # fmt: skip
     if done is None:
         return None
+    passed = done.setup is None and all(check.passed for check in done.checks)
+    if not passed and (short := shortage(case.home.path)):
+        remove_tree(place)
+        raise OSError(errno.ENOSPC, short)  # a failure says nothing on such a machine
     checks = done.checks or (done.setup,) * len(case.policy.verify)
     lacks = lacking(case.project, at.copy)
     trials = tuple(
