@@ -55,7 +55,7 @@ class Refusal(Exception):
     status = 403
 
 
-class Misplaced(Refusal):
+class MisplacedKeyMark(Refusal):
     """The mark of a key stands where the key does not belong."""
 
     status = 400
@@ -228,7 +228,7 @@ def forwarded(words: list[bytes], head: bytes) -> tuple[str, str, bytes]:
 def with_keys(head: bytes, keys: list[KeptKey]) -> bytes:
     """The head of a request to the vendor, with each key in the place of its mark.
 
-    A key is inserted as the whole value of its own header. Raises Misplaced for a head with a mark
+    A key is inserted as the whole value of its own header. Raises MisplacedKeyMark for a head with a mark
     anywhere else, and for lines that servers read in different ways.
     """
     for key in keys:
@@ -239,7 +239,7 @@ def with_keys(head: bytes, keys: list[KeptKey]) -> bytes:
     for line in lines:
         name, colon, value = line.partition(b":")
         if not colon or name != name.strip() or b"\n" in line or b"\r" in line:
-            raise Misplaced("a header line is malformed")
+            raise MisplacedKeyMark("a header line is malformed")
         if name.lower() in _UNSENT:
             check_unmarked(line, f"the header {name.decode('latin-1')[:100]}", keys)
             continue
@@ -251,9 +251,9 @@ def with_keys(head: bytes, keys: list[KeptKey]) -> bytes:
 
 
 def check_unmarked(text: bytes, where: str, keys: list[KeptKey]) -> None:
-    """Raise Misplaced if the text holds the mark of a key."""
+    """Raise MisplacedKeyMark if the text holds the mark of a key."""
     if any(key.mark in text for key in keys):
-        raise Misplaced(
+        raise MisplacedKeyMark(
             f"a key goes out only as the whole value of its own header, and its mark is in {where}"
         )
 
