@@ -228,8 +228,8 @@ def forwarded(words: list[bytes], head: bytes) -> tuple[str, str, bytes]:
 def with_keys(head: bytes, keys: list[KeptKey]) -> bytes:
     """The head of a request to the vendor, with each key in the place of its mark.
 
-    A key is inserted as the whole value of its own header. Raises MisplacedKeyMark for a head with a mark
-    anywhere else, and for lines that servers read in different ways.
+    A key is inserted as the whole value of its own header. Raises MisplacedKeyMark for a head with
+    a mark anywhere else, and for lines that servers read in different ways.
     """
     for key in keys:
         key.read()
