@@ -49,7 +49,10 @@ def assistant(*content, usage=None):
 
 def use(tool, *, result="ok", error=False, **given):
     """One call of a tool and its result."""
-    identity = start(tool, **given)
+    answered(start(tool, **given), result, error=error)
+
+
+def answered(identity, result, *, error=False):
     answer = {"type": "tool_result", "tool_use_id": identity, "content": result, "is_error": error}
     say(type="user", message={"role": "user", "content": [answer]})
 
@@ -72,9 +75,10 @@ def write(path, content="changed\n"):
 
 
 def run(command):
-    """A command, through the tool and for real."""
+    """A command, through the tool and for real: named before it runs, as the CLI does."""
+    identity = start("Bash", command=command)
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
-    use("Bash", command=command, result=done.stdout + done.stderr, error=done.returncode != 0)
+    answered(identity, done.stdout + done.stderr, error=done.returncode != 0)
 
 
 def claim(reason="did it", *, tell=True):
@@ -137,8 +141,7 @@ def busy_and_silent():
     while time.monotonic() < end:
         sum(range(200_000))
         time.sleep(0.02)
-    answer = {"type": "tool_result", "tool_use_id": identity, "content": "built"}
-    say(type="user", message={"role": "user", "content": [answer]})
+    answered(identity, "built")
     claim()
     result()
 
@@ -148,8 +151,7 @@ def waits_in_its_tool():
     init()
     identity = start("Bash", command="sleep 7", timeout=60_000)
     time.sleep(7)
-    answer = {"type": "tool_result", "tool_use_id": identity, "content": ""}
-    say(type="user", message={"role": "user", "content": [answer]})
+    answered(identity, "")
     claim()
     result()
 

@@ -152,7 +152,7 @@ def test_a_service_is_installed_started_and_removed(scene, systemd, tmp_path):
     assert done.returncode == 0, done.stderr
     (unit,) = (tmp_path / "a % config/systemd/user").iterdir()
     text = unit.read_text()
-    assert f'ExecStart="{sys.executable}" -m fleet run --quiet' in text
+    assert f'ExecStart="{sys.executable}" -P -m fleet run --quiet' in text
     assert f'Environment="FLEET_HOME={scene.home.path}"' in text
     assert "KillMode=process" in text
     assert systemd.read_text().splitlines()[1:4] == [

@@ -87,7 +87,6 @@ def _command(request: dict, streams: list[int]) -> int:
     os.chdir(request["cwd"])
     program = request["program"]
     sys.argv = [program or "fleet", *request["argv"]]
-    sys.orig_argv = [sys.executable, *([] if program else ["-m"]), *sys.argv]
     sys.stdin = io.TextIOWrapper(io.FileIO(0, "r", closefd=False), encoding="utf-8")
     sys.stdout = _writer(1, "strict")
     sys.stderr = _writer(2, "backslashreplace")

@@ -19,6 +19,7 @@ from fleet.demo.simulated_agent import add_coders, cue_file
 from fleet.errors import FleetError
 from fleet.git.land.land_repository import is_new_enough
 from fleet.home import Home, owner_file
+from fleet.processes.own_program import OWN_PROGRAM
 
 #: Four slots for nine tasks, and short waits.
 SETTINGS = (
@@ -139,7 +140,7 @@ class DemoHome:
 
     def fleet(self, *args: str) -> str:
         """What `fleet …` prints in the project."""
-        return self._output("fleet", sys.executable, "-P", "-m", "fleet", *args)
+        return self._output("fleet", *OWN_PROGRAM, *args)
 
     def git(self, *args: str) -> str:
         return self._output("git", "git", *args)
@@ -174,7 +175,7 @@ class DemoHome:
         tied = _TIED if shutil.which(_TIED[0]) else ()
         with self._interrupts.allowed(allow=False), self._printed.open("wb") as out:
             self._supervisor = subprocess.Popen(
-                [*tied, *self._inside, sys.executable, "-P", "-m", "fleet", "run"],
+                [*tied, *self._inside, *OWN_PROGRAM, "run"],
                 cwd=self.project, env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                 start_new_session=True,
             )  # fmt: skip

@@ -3,7 +3,6 @@ of schedules.
 """
 
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from msgspec import Struct
 
 from fleet.errors import QueueError
 from fleet.processes.bounded_call import CallFailed, call
+from fleet.processes.own_program import OWN_PROGRAM
 
 #: Seconds that a task may take to be created.
 _PATIENCE = 120.0
@@ -27,7 +27,7 @@ class CreateEnd(Struct, frozen=True, kw_only=True):
 
 def bd_create(home: Path, cwd: str, args: Sequence[str], *, by: str = "") -> CreateEnd:
     """Create a task in the queue of `home`, made in the directory `cwd`, in the name of `by`."""
-    argv = (sys.executable, "-m", "fleet", "bd", "create", *args)
+    argv = (*OWN_PROGRAM, "bd", "create", *args)
     env = {**os.environ, "FLEET_HOME": str(home), **({"BEADS_ACTOR": by} if by else {})}
     done = call(argv, timeout=_PATIENCE, env=env, cwd=cwd)
     if isinstance(done, CallFailed):

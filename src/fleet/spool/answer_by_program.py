@@ -5,7 +5,6 @@ which the agent has no say. No word of an agent can become a flag: words stand b
 """
 
 import os
-import sys
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 
@@ -16,6 +15,7 @@ from fleet.bd.pflag import Parsed, Value, canonical
 from fleet.errors import Refused
 from fleet.processes.agent_identity import ASKED_BY
 from fleet.processes.bounded_call import CallFailed, call
+from fleet.processes.own_program import OWN_PROGRAM
 from fleet.queue import doorbell
 from fleet.queue.beads.bd_cli.bd_client import BdClient, users_environment
 from fleet.queue.beads.write_lock import write_lock
@@ -36,7 +36,7 @@ def answer_fleet(asked: AllowedLine, asker: Asker) -> Served:
         **os.environ, **asker.env, ASKED_BY: asker.task_id, "FLEET_HOME": str(asker.home.path),
         "NO_COLOR": "1", "TERM": "dumb",
     }  # fmt: skip
-    argv = [sys.executable, "-P", "-m", "fleet", *asked.args]
+    argv = [*OWN_PROGRAM, *asked.args]
     done = call(argv, timeout=_LIMIT, env=env, cwd=asker.home.path, limit=_LARGEST)
     if isinstance(done, CallFailed):
         err = f"Error: the command {done.problem}\n"

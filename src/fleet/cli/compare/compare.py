@@ -1,6 +1,5 @@
 """`fleet compare`: the same task by several coders, and one of the entries to keep."""
 
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -20,6 +19,7 @@ from fleet.control.compare.finish import ComparisonEnd, discard, find_entry, pic
 from fleet.control.compare.results import diff_of, results, summaries
 from fleet.control.pause import paused_since
 from fleet.control.status import is_supervised
+from fleet.control.supervise.restart import start_over
 from fleet.errors import BadInput, FleetError, QueueError
 from fleet.schemas import Task
 from fleet.schemas.comparison import Comparison, Entry
@@ -136,8 +136,7 @@ def _run(fleet: Control, task_id: str, *, quiet: bool) -> None:
 
     echo = None if quiet else partial(print_line, indent=AFTER_TIME)
     if supervise(fleet.home, fleet.config, until_idle=True, echo=echo).restart:
-        again = [sys.executable, "-m", "fleet", "compare", task_id, "--run"]
-        os.execv(sys.executable, [*again, "--json"] if quiet else again)  # noqa: S606
+        start_over(["compare", task_id, "--run", *(["--json"] if quiet else [])])
 
 
 def wait_for_entries(fleet: Control, comparison: Comparison, *, quiet: bool) -> bool:

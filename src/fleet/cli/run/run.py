@@ -1,6 +1,5 @@
 """`fleet run`: the supervisor."""
 
-import os
 import sys
 from functools import partial
 
@@ -54,6 +53,7 @@ def command(
         waits = ("--max-idle", max_idle) if max_idle is not None else ()
         _detached(fleet, (*_coder_flag(coder), *ends, *waits), quiet=quiet)
         return 0
+    from fleet.control.supervise.restart import start_over
     from fleet.supervisor.loop import supervise
 
     echo = None if quiet else partial(print_line, indent=AFTER_TIME)
@@ -62,7 +62,7 @@ def command(
     )
     if end.restart:
         # `fleet restart`: the same command line starts a new supervisor, which adopts the agents.
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
+        start_over(sys.argv[1:])
     if not until_idle or not (end.blocked or end.waits_for_person):
         return 0
     if end.blocked and not quiet:

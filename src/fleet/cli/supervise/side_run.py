@@ -2,7 +2,6 @@
 of the settings.
 """
 
-import os
 import signal
 import sys
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from datetime import datetime
 
 from fleet.cli.terminal_text import AFTER_TIME, print_line
 from fleet.control import Control
+from fleet.control.supervise.restart import start_over
 from fleet.control.supervise.side_process import SideKind, sole_process
 from fleet.schemas.shown_text import one_line
 
@@ -39,5 +39,5 @@ def run_beside(
     with sole_process(fleet.home, kind):
         code = work(lambda: bool(stopped) or fleet.settings_stamp() != stamp, say)
     if code is None and not stopped:  # other settings: begin anew with them
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
+        start_over(sys.argv[1:])
     return code or 0

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from fleet.control import Control
 from fleet.errors import FleetError
 from fleet.files.put_aside import open_or_put_aside
 from fleet.files.safe_read import tail
+from fleet.processes.own_program import OWN_PROGRAM
 from fleet.processes.supervisor_lock import AlreadyRunning, Holder, supervisor_of
 
 #: What a detached supervisor prints: nothing, unless Python or a signal ends it in mid-sentence.
@@ -56,7 +56,7 @@ def _start(fleet: Control, flags: Sequence[str], words: Path) -> "subprocess.Pop
     """The supervisor's process, in a new session and with the home as working directory: the
     directory that a person happens to be in stays free to be removed.
     """
-    argv = (sys.executable, "-m", "fleet", "run", "--quiet", *flags)
+    argv = (*OWN_PROGRAM, "run", "--quiet", *flags)
     env = {**os.environ, "FLEET_HOME": str(fleet.home.path)}
     out = open_or_put_aside(words, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:

@@ -18,6 +18,7 @@ from fleet.errors import BadInput
 from fleet.files.atomic_write import write_atomically
 from fleet.files.safe_read import read_bounded
 from fleet.home import Home
+from fleet.processes.own_program import OWN_PROGRAM
 
 OperatorClient = Literal["claude", "codex", "desktop"]
 #: Not `fleet`, which is the server that fleet itself gives to the agents of its runs.
@@ -38,8 +39,9 @@ def entry_for(
     client: OperatorClient, home: Home, *, write: bool, env: Mapping[str, str] = os.environ
 ) -> ClientEntry:
     """The entry of one client; `write`: the client may act, and not only read. Raises BadInput."""
-    args = ["-P", "-m", "fleet", "mcp", "--operator", *(["--allow", "write"] if write else [])]
-    entry = {"command": sys.executable, "args": args, "env": {"FLEET_HOME": str(home.path)}}
+    command, *own = OWN_PROGRAM
+    args = [*own, "mcp", "--operator", *(["--allow", "write"] if write else [])]
+    entry = {"command": command, "args": args, "env": {"FLEET_HOME": str(home.path)}}
     path = _path(client, env)
     before = _read(path)
     if client == "codex":

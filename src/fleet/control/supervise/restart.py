@@ -1,13 +1,17 @@
 """`fleet restart`: have the running supervisor replaced by a new one."""
 
+import os
 import time
+from collections.abc import Sequence
 from signal import SIGHUP
+from typing import NoReturn
 
 from fleet.control import Control
 from fleet.errors import FleetError
 from fleet.files.inotify import DirectoryWatch
 from fleet.home import Home
 from fleet.processes import process_identity
+from fleet.processes.own_program import OWN_PROGRAM
 from fleet.processes.supervisor_lock import Holder, supervisor_of
 
 #: Seconds that a supervisor may take to make way for its successor: the supervisor finishes what
@@ -36,6 +40,11 @@ def restart(fleet: Control, patience: float = PATIENCE) -> Holder:
         return _successor(fleet.home, before, watch, time.monotonic() + patience)
     finally:
         watch.close()
+
+
+def start_over(args: Sequence[str]) -> NoReturn:
+    """Replace this process by fleet with the command line `args`. Raises OSError."""
+    os.execv(OWN_PROGRAM[0], [*OWN_PROGRAM, *args])  # noqa: S606
 
 
 def _successor(home: Home, before: Holder, watch: DirectoryWatch, end: float) -> Holder:

@@ -1,7 +1,6 @@
 """`fleet service`: the supervisor as a systemd unit of the user, started with the login."""
 
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from fleet.files import lenient_read
 from fleet.files.atomic_write import write_atomically
 from fleet.home import Home
 from fleet.processes.bounded_call import CallFailed, call
+from fleet.processes.own_program import OWN_PROGRAM
 from fleet.processes.supervisor_lock import AlreadyRunning, supervisor_of
 
 #: The first line of each unit that fleet wrote; any other is left alone.
@@ -52,6 +52,7 @@ def unit_text(fleet: Control, env: Mapping[str, str]) -> str:
     """
     home = str(fleet.home.path)
     settings = {"FLEET_HOME": home, "PATH": env.get("PATH", os.defpath)}
+    program, *flags = OWN_PROGRAM
     lines = [f'Environment="{name}={_quoted(value)}"' for name, value in settings.items()]
     return "\n".join((
         MARK,
@@ -60,7 +61,7 @@ def unit_text(fleet: Control, env: Mapping[str, str]) -> str:
         "",
         "[Service]",
         "Type=exec",
-        f'ExecStart="{_quoted(sys.executable).replace("$", "$$")}" -m fleet run --quiet',
+        f'ExecStart="{_quoted(program).replace("$", "$$")}" {" ".join(flags)} run --quiet',
         "ExecReload=/bin/kill -HUP $MAINPID",
         f"WorkingDirectory={_escaped(home)}",
         *lines,

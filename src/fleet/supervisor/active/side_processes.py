@@ -7,12 +7,12 @@ tells that the supervisor is gone. A supervisor that ends on purpose ends them t
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 
 from fleet.config import Config
 from fleet.files.put_aside import open_or_put_aside
+from fleet.processes.own_program import OWN_PROGRAM
 from fleet.supervisor.state import SupervisorState
 
 #: Seconds between two starts, doubled up to the longest; one that ran for long was well.
@@ -68,7 +68,7 @@ class SideProcess:
     def _start(self, now: float) -> None:
         home, log = self._state.home, self._state.log
         self._begun, self._next = now, now + self._pause
-        argv = (sys.executable, "-m", "fleet", self._command, "run")
+        argv = (*OWN_PROGRAM, self._command, "run")
         env = {**os.environ, "FLEET_HOME": str(home.path)}
         place = home.logging / self._words
         try:
