@@ -2,9 +2,11 @@
 
 import shutil
 import time
+from pathlib import Path
 
 import pytest
 
+from tests.builders import a_program
 from tests.conftest import coders, only_slow
 from tests.real.house import CLOSE, Gate, hear, kill_run
 from tests.scripted_model import Say, ScriptedModel, Shell, Stall, Tokens
@@ -87,6 +89,39 @@ def test_a_model_that_falls_silent_ends_the_run_and_the_session_goes_on(house, c
         assert here.task()["status"] == "closed"
         assert second["session_id"] == first["session_id"]
         assert len(here.events("fleet_stalled")) == 1
+
+
+@coders("claude")
+def test_a_run_that_is_stopped_before_its_first_line_keeps_the_session(house, gate, tmp_path, coder):
+    """Ctrl-C a second after a restart: the next run still knows what the first one did."""
+    start, held = Gate(tmp_path, "start"), tmp_path / "held"
+    script = (Shell(command="echo plum"), Shell(command=gate.command), CLOSE, Say())
+    with ScriptedModel(*script) as model:
+        here = house(coder, model)
+        program = shutil.which(coder, path=here.env["PATH"])
+        wait = f'[ ! -e {held} ] || {{ rm {held}; {start.command}; }}; exec {program} "$@"'
+        shim = Path(a_program(tmp_path / "bin" / coder, wait))
+        here.env["PATH"] = f"{shim.parent}:{here.env['PATH']}"
+        here.configure(permissions="bypass", retry_limit=3)
+        here.create(coder)
+        supervisor = here.supervise()
+        gate.reached()
+        until_told(here, gate.command)
+        until_recorded(here, gate.command)
+        held.touch()
+        kill_run(here.runs[0])
+        start.reached()
+        supervisor.terminate()
+        assert supervisor.wait(30) is not None
+        here.fleet("run", "--until-idle")
+
+        first, second, third = here.ending(1), here.ending(2), here.ending(3)
+        assert (second["outcome"]["type"], second["session_id"]) == ("Stopped", "")
+        assert (third["resumed"], third["session_id"]) == (True, first["session_id"])
+        talk = str(model.requests[-2])
+        assert "echo plum" in talk
+        assert "its keeper was killed" in talk.split("carried on in the same session")[1]
+        assert here.task()["status"] == "closed"
 
 
 @only_slow

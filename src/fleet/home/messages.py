@@ -133,9 +133,9 @@ def for_prompt(tells: list[Delivery], *, resumed: int | None) -> str:
     """The messages for the prompt of a new run.
 
     A fresh session gets all of them. A resumed session gets those that wait, and those of the run
-    that was cut off (`resumed`), which may not have read them.
+    that was cut off (`resumed`) and of later ones, which may not have read them.
     """
-    wanted = tells if resumed is None else [t for t in tells if t.run in (None, resumed)]
+    wanted = [t for t in tells if resumed is None or t.run is None or t.run >= resumed]
     lines = [f"- {tell.line}" for tell in wanted[-_MOST:]]
     while len(lines) > 1 and sum(map(len, lines)) > _PROMPT_CAP:
         lines.pop(0)

@@ -16,11 +16,13 @@ from fleet.files.seals import SealedRecord
 from fleet.runs.run_directory import Run, latest_run, newest_first
 from fleet.schemas import (
     ContextFull,
+    Lost,
     NeedsHuman,
     Outcome,
     Released,
     Settlement,
     Spend,
+    Stopped,
     Usage,
     bears_out,
 )
@@ -70,6 +72,14 @@ class Ending(Struct, frozen=True, kw_only=True):
     cut_off: tuple[str, ...] = ()
     #: The calls that were refused to this run and to earlier runs of the task, the latest last.
     denied: tuple[str, ...] = ()
+
+    @property
+    def never_spoke(self) -> bool:
+        """The run was stopped, or lost, before the CLI that resumed a session printed a line of it:
+        the session is as the run before left it.
+        """
+        cut_off = isinstance(self.outcome, Stopped | Lost)
+        return self.resumed and not self.session_id and cut_off
 
     @property
     def spend(self) -> Spend:
@@ -142,6 +152,15 @@ def history(task_dir: Path, before: int | None = None) -> History:
             last=ending,
         )
     return History()
+
+
+def last_to_speak(task_dir: Path) -> tuple[Run, Ending] | None:
+    """The latest run with its ending, without those that never spoke: what the next run follows."""
+    for run in newest_first(task_dir):
+        ending = believed_ending(run)
+        if ending is not None and not ending.never_spoke:
+            return run, ending
+    return None
 
 
 def was_put_off(task_dir: Path, not_before: datetime | None) -> bool:

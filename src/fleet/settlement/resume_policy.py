@@ -49,7 +49,7 @@ def session_to_carry_on(
 ) -> str | None:
     """The session that the next run goes on with: that of a run that was cut off.
 
-    Once only, unless it was a limit that cut it off, which says nothing against its memory.
+    Once only, unless a limit or fleet cut it off, which says nothing against its memory.
     `goes_on`: the session that did the work goes on with it, since a person says what is to be
     changed, or the work could not land. So it does if all that was wrong is where its work is.
     `answered`: a person has answered what it asked.
@@ -61,14 +61,20 @@ def session_to_carry_on(
     misplaced = bool(last.broke) and MISPLACED.issuperset(last.broke)
     if (goes_on or misplaced) and isinstance(last.outcome, Finished) and last.tool_calls:
         return last.session_id or None
-    if last.resumed and not _is_limit(last.outcome):
+    if last.resumed and not _is_from_outside(last.outcome):
         return None
     return last.session_id or None if was_cut_off(last.outcome, last.tool_calls) else None
 
 
-def _is_limit(outcome: Outcome) -> bool:
-    budget = isinstance(outcome, LimitExceeded) and outcome.limit in DAY_BUDGETS
-    return budget or isinstance(outcome, RateLimited)
+def _is_from_outside(outcome: Outcome) -> bool:
+    """A limit of the account ended the run, or a stop that was no judgement on it."""
+    match outcome:
+        case Stopped(by=by):
+            return by in (SHUTDOWN, NO_ROOM, MESSAGE)
+        case LimitExceeded(limit=limit):
+            return limit in DAY_BUDGETS
+        case _:
+            return isinstance(outcome, RateLimited)
 
 
 def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:

@@ -132,6 +132,8 @@ def test_a_fresh_session_is_told_all_and_one_that_goes_on_what_it_lacks(task_dir
     assert [word in words for word in ("first", "second", "third")] == [True, True, True]
     words = messages.for_prompt(known, resumed=2)
     assert [word in words for word in ("first", "second", "third")] == [False, True, True]
+    words = messages.for_prompt(known, resumed=1)  # run 2 was stopped before it read a line
+    assert [word in words for word in ("first", "second", "third")] == [True, True, True]
     assert "third" in fresh(a_task(), task_dir, last_ending="", cap=None, messages=words)
     assert "third" in resumed(a_task(), task_dir, last_ending="", messages=words)
     assert "said to its agents" not in fresh(a_task(), task_dir, last_ending="", cap=None)

@@ -7,6 +7,7 @@ from fleet.runs.outcome_history import (
     History,
     forgive,
     history,
+    last_to_speak,
     read_ending,
     spent_before,
     write_ending,
@@ -21,8 +22,9 @@ from fleet.schemas import (
     RateLimited,
     Released,
     Spend,
+    Stopped,
 )
-from fleet.schemas.decision import Decision
+from fleet.schemas.decision import SHUTDOWN, Decision
 from tests.builders import a_run, an_ending
 
 FAILED = Failed(reason="api_error")
@@ -171,3 +173,31 @@ def test_what_a_task_spent_is_added_up_over_all_its_runs(tmp_path):
     whole = Spend(runs=4, tokens=30, usd=7.5, estimated_usd=0.5)
     assert spent_before(tmp_path) == whole
     assert spent_before(tmp_path, before=3) == Spend(runs=2, tokens=20, usd=3.0)
+
+
+def test_a_run_that_never_spoke_leaves_its_session_to_the_next(tmp_path):
+    """A shutdown before the CLI's first line says nothing of the session that it was to resume."""
+    first = a_run(tmp_path)
+    write_ending(first, an_ending(LIMITED, session_id="s1"))
+    for outcome in (Stopped(by=SHUTDOWN), Lost(why="its keeper was killed")):
+        write_ending(a_run(tmp_path), an_ending(outcome, resumed=True))
+    run, ending = last_to_speak(tmp_path)
+    assert (run.number, ending.session_id) == (1, "s1")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "facts"),
+    [
+        (Stopped(by=SHUTDOWN), {"resumed": True, "session_id": "s1"}),
+        (Stopped(by=SHUTDOWN), {"resumed": False}),
+        (Failed(reason="session_not_found"), {"resumed": True}),
+    ],
+)
+def test_a_run_that_spoke_or_failed_is_the_last(tmp_path, outcome, facts):
+    """A session that cannot be resumed is not tried again and again."""
+    write_ending(a_run(tmp_path), an_ending(LIMITED, session_id="s1"))
+    second = a_run(tmp_path)
+    write_ending(second, an_ending(outcome, **facts))
+    run, _ = last_to_speak(tmp_path)
+    assert run.number == 2
+    assert last_to_speak(tmp_path / "elsewhere") is None

@@ -16,7 +16,7 @@ from fleet.schemas import (
     Stalled,
     Stopped,
 )
-from fleet.schemas.decision import SHUTDOWN
+from fleet.schemas.decision import MESSAGE, SHUTDOWN
 from fleet.settlement.resume_policy import last_ending_words, session_to_carry_on
 from tests.builders import an_ending
 
@@ -39,14 +39,15 @@ def ended(outcome, **more):
         Failed(reason="api_error"),
         Failed(reason="killed"),
         Stopped(by=SHUTDOWN),
+        Stopped(by=MESSAGE),
         LIMIT,
     ],
 )
 def test_a_run_that_was_cut_off_is_carried_on_once(outcome):
-    """And then never twice in a row, but for a limit: that says nothing against its memory."""
+    """And then not twice in a row, but for a limit or a stop, which say nothing against it."""
     assert session_to_carry_on(ended(outcome), CLAUDE) == "s1"
     again = session_to_carry_on(ended(outcome, resumed=True), CLAUDE)
-    assert again == ("s1" if isinstance(outcome, RateLimited) else None)
+    assert again == ("s1" if isinstance(outcome, RateLimited | Stopped) else None)
 
 
 @pytest.mark.parametrize(

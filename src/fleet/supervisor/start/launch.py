@@ -26,13 +26,12 @@ from fleet.home.task_policy import passed_variables
 from fleet.processes.keeper_client import Busy, hold_until, start_keeper
 from fleet.runs.artifacts_digest import EMPTY, fingerprint
 from fleet.runs.cli_state.state_directory import followed_env
-from fleet.runs.outcome_history import Ending
+from fleet.runs.outcome_history import Ending, last_to_speak
 from fleet.runs.questions import questions_file
 from fleet.runs.run_directory import (
     Run,
     RunSpec,
     RunTrace,
-    latest_run,
     reserve_run,
     write_run,
 )
@@ -90,14 +89,11 @@ def make_ready(
     lease: Lease,
     place: Place,
     seat: Seat,
-    last: Ending | None,
     programs: Path,
 ) -> Ready:
-    """Put together what a task runs with, on this seat. Touches nothing. Raises FleetError.
-
-    `last` is the end of the task's last run.
-    """
+    """Put together what a task runs with, on this seat. Touches nothing. Raises FleetError."""
     home, policy = state.home, place.ruled.policy
+    before, last = last_to_speak(home.task(lease.task.id)) or (None, None)
     task = structs.replace(lease.task, cwd=place.cwd, coder=seat.coder, model=seat.model)
     boxed = policy.sandbox.level != "off"
     deliveries = messages.read(home.task(task.id))
@@ -124,8 +120,7 @@ def make_ready(
     session = resume_policy.session_to_carry_on(
         last, coder, goes_on=reviewed or back, answered=bool(answer)
     )
-    before = latest_run(home.task(task.id)) if session else None
-    if before is not None and (before.host or _begins_anew(home, before)):
+    if session and before is not None and (before.host or _begins_anew(home, before)):
         session = None  # it is on the host that made the run, or knows a clone that is gone
     files = None
     if session and last is not None and before is not None:

@@ -253,7 +253,7 @@ class RunStarter:
         if isinstance(chosen, Wait):
             return chosen
         try:
-            ready = make_ready(state, lease, place, chosen.seat, last, self._programs.folder)
+            ready = make_ready(state, lease, place, chosen.seat, self._programs.folder)
         except SecretTrouble as error:  # a keyring that does not answer, a file that is just gone
             why = f"account {chosen.seat.account.name}: {error.message}"
             return Wait(until=now + _TROUBLE, why=why)
