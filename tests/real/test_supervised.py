@@ -1,5 +1,6 @@
 """The whole thing: `fleet bd create`, `fleet run`, a real agent CLI, and the task's end."""
 
+import json
 import time
 
 from tests.conftest import only_slow
@@ -73,6 +74,21 @@ def test_a_denied_tool_is_named_with_the_setting(house):
         assert task["status"] == "blocked"
         assert "denied Bash" in task["notes"]
         assert "permissions" in task["notes"]
+
+
+def test_the_window_that_a_cli_reported_counts_for_later_runs_of_the_model(house):
+    """At 110,000 tokens of a million no session ends; claude reports the window at a run's end."""
+    note = Shell(command=f"bd show {TASK}", tokens=Tokens(fresh=1000, cached=110_000))
+    with ScriptedModel(note, WORK, CLOSE, Say(text="Done.")) as model:
+        here = house("claude", model)
+        known = here.home / "context-windows.json"
+        known.write_text('{"claude/sonnet": 1000000}')
+        here.configure(context_pressure_threshold_pct=50)
+        here.create("claude")
+        here.fleet("run", "--until-idle")
+        assert here.ending()["outcome"]["type"] == "Finished"
+        assert here.task()["status"] == "closed"
+        assert json.loads(known.read_text()) == {"claude/sonnet": 200_000}
 
 
 @only_slow

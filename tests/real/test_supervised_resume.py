@@ -92,7 +92,7 @@ def test_a_model_that_falls_silent_ends_the_run_and_the_session_goes_on(house, c
 
 
 @coders("claude")
-def test_a_run_that_is_stopped_before_its_first_line_keeps_the_session(house, gate, tmp_path, coder):
+def test_a_run_stopped_before_its_first_line_keeps_the_session(house, gate, tmp_path, coder):
     """Ctrl-C a second after a restart: the next run still knows what the first one did."""
     start, held = Gate(tmp_path, "start"), tmp_path / "held"
     script = (Shell(command="echo plum"), Shell(command=gate.command), CLOSE, Say())

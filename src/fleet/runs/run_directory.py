@@ -89,6 +89,8 @@ class RunSpec(Struct, frozen=True, kw_only=True):
     #: The variables that log the agent in, with a mark in the place of a secret.
     login: dict[str, str] = field(default_factory=dict[str, str])
     artifacts: str = ""
+    #: Tokens that the model's context holds, as earlier runs of it reported; 0: none has.
+    context_window: int = 0
     #: The session that the run resumes, what that had used before, and how long its record was.
     resumes: str = ""
     before: Usage = Usage()

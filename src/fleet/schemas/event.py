@@ -175,9 +175,11 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: with the runs before this one.
     tokens: Usage | None = None
     tokens_of: Literal["answer", "begun", "run", "session"] = "answer"
-    #: How full the agent's own context is (a subagent's does not count), and how much it holds.
+    #: How full the agent's own context is (a subagent's does not count), and how much it holds;
+    #: where the CLI tells of several models, how much that of each holds.
     context_tokens: int | None = None
     context_window: int | None = None
+    context_windows: dict[str, int] | None = None
     cost_usd: float | None = None
     turns: int | None = None
     limits: tuple[RateLimit, ...] = ()

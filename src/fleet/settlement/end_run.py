@@ -24,6 +24,7 @@ from fleet.files import seals
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import tail
 from fleet.home import landing_json
+from fleet.home.context_windows import note_window
 from fleet.home.landing_json import Landing
 from fleet.processes.keeper_client import Ended, NeverStarted, Vanished
 from fleet.runs import event_log, outcome_history, receipt_json
@@ -199,6 +200,8 @@ class RunEnd(Struct, frozen=True):
         receipt_json.write(run, self.receipt, sealed=receipt)
         if self.landing is not None:
             landing_json.write(run.home, record.task_id, self.landing)
+        if window := record.totals.tokens.context_window:
+            note_window(run.home, record.coder.name, record.spec.model, window, self.ending.at)
         write_ending(run, self.ending, sealed=outcome)
 
 

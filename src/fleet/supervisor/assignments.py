@@ -73,8 +73,11 @@ class ActiveRun(RunRecord):
 
     @property
     def context_window(self) -> int:
-        """Tokens that the agent's context holds, by the stream, or else by the coder."""
-        return self.totals.tokens.context_window or self.coder.context_limit
+        """Tokens that the agent's context holds: by this run's stream, by earlier runs of the same
+        model, or else by the coder.
+        """
+        reported = self.totals.tokens.context_window or self.spec.context_window
+        return reported or self.coder.context_limit
 
 
 def _size(path: Path) -> int:

@@ -211,3 +211,11 @@ def test_a_run_that_was_cut_off_uncounted_is_known_in_part_only():
     assert (whole.tokens.partial, whole.tokens.cost_usd) == (False, 0.02)
     refused = read(Event(kind="session_ended", terminal="error", cost_usd=0.0))
     assert (refused.tokens.partial, refused.tokens.cost_usd) == (False, 0.0)
+
+
+def test_the_window_is_that_of_the_agents_own_model():
+    """A subagent's model may hold more or less; a name that fits none leaves the largest."""
+    told = Event(kind="session_ended", context_windows={"haiku": 200_000, "sonnet-5": 1_000_000})
+    assert read(Event(kind="x", model="haiku"), told).tokens.context_window == 200_000
+    assert read(Event(kind="x", model="sonnet-5[1m]"), told).tokens.context_window == 1_000_000
+    assert read(Event(kind="x", context_window=-1)).tokens.context_window is None

@@ -315,7 +315,7 @@ def _rate_limit(line: JsonObject) -> Event:
 def _result(line: JsonObject) -> Event:
     failed = text(line, "subtype") != "success" or line.get("is_error") is not False
     models = record(line, "modelUsage")
-    windows = [count(models, name, "contextWindow") for name in models]
+    windows = {name: count(models, name, "contextWindow") for name in models}
     words = text(line, "result") or "; ".join(json_line.texts(line, "errors"))
     tokens = _run_usage(models) if models else _usage(record(line, "usage"))
     denied = _denied(records(line, "permission_denials"))
@@ -327,7 +327,7 @@ def _result(line: JsonObject) -> Event:
         session_id=text(line, "session_id") or None,
         tokens=tokens if tokens.total else None,  # all zero: the CLI did not count
         tokens_of="run",
-        context_window=max(windows, default=0) or None,
+        context_windows={name: window for name, window in windows.items() if window} or None,
         cost_usd=json_line.money(line, "total_cost_usd"),
         turns=count(line, "num_turns"),
         denied=_names(denied),

@@ -56,7 +56,7 @@ class TokenTotals(Struct, kw_only=True):
         if event.context_tokens is not None and 0 <= event.context_tokens <= _LARGEST_CONTEXT:
             self.context_tokens = event.context_tokens
             self.context_peak = max(self.context_peak, event.context_tokens)
-        if event.context_window:
+        if event.context_window and 0 < event.context_window <= _LARGEST_CONTEXT:
             self.context_window = event.context_window
         if event.cost_usd is not None and (cost := _sane_cost(event.cost_usd)) is not None:
             # Nought, without tokens, after answers that took some: the CLI was cut off uncounted.
@@ -141,6 +141,8 @@ class RunTotals(Struct, kw_only=True):
         if event.denied:
             self.denied = event.denied if event.terminal else self.denied + event.denied
         self.tokens.add(event)
+        if windows := event.context_windows:  # a subagent's model is none of the agent's own
+            self.tokens.context_window = windows.get(self.model) or max(windows.values())
         if event.limits:
             self._limits(event)
         self._ending(event)

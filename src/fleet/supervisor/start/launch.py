@@ -22,6 +22,7 @@ from fleet.files.atomic_write import write_atomically
 from fleet.files.put_aside import put_aside
 from fleet.files.safe_read import check_directory
 from fleet.home import HOOK, Home, clone_record, compare_json, landing_json, messages
+from fleet.home.context_windows import known_window
 from fleet.home.task_policy import passed_variables
 from fleet.processes.keeper_client import Busy, hold_until, start_keeper
 from fleet.runs.artifacts_digest import EMPTY, fingerprint
@@ -306,6 +307,7 @@ def launch(
             account=ready.account.name,
             login=dict(ready.outline),
             artifacts=EMPTY if is_first else fingerprint(artifacts),
+            context_window=known_window(state.home, coder.name, coder.model),
             resumes=coder.options.resume or "",
             before=ready.before,
             # Of the session as it was put there: what is in it was read before.
