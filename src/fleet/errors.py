@@ -39,6 +39,8 @@ class QueueError(FleetError):
     """The queue did not do what was asked."""
 
     exit_code = 5
+    #: The queue does not answer again before a person acts.
+    needs_person = False
 
 
 class QueueBusy(QueueError):
@@ -46,7 +48,7 @@ class QueueBusy(QueueError):
 
 
 class QueueUnavailable(QueueError):
-    """The queue cannot be reached: no server, no program, no disk, damaged files."""
+    """The queue cannot be reached: no server, no program, no disk."""
 
 
 class WriteBrokeOff(QueueUnavailable):
@@ -60,9 +62,19 @@ class QueueReadOnly(QueueUnavailable):
 class WrongQueue(QueueUnavailable):
     """The queue is gone, was emptied, or is another one than the home knows."""
 
+    needs_person = True
+
+
+class DamagedQueue(QueueUnavailable):
+    """The queue's files are there and cannot be read as a queue."""
+
+    needs_person = True
+
 
 class SchemaTooNew(QueueError):
     """The queue was written by a later fleet than this one."""
+
+    needs_person = True
 
 
 class NotFound(FleetError):

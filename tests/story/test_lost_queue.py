@@ -1,4 +1,6 @@
-"""A queue that is deleted, replaced and restored under a running fleet."""
+"""A queue that is deleted, damaged, replaced and restored under a running fleet."""
+
+import pytest
 
 from fleet.queue.sql.sqlite import open_embedded
 
@@ -83,3 +85,65 @@ def test_a_sound_queue_is_not_restored_under_a_supervisor(scene):
     assert refused.returncode == 7
     assert "supervisor" in refused.stderr
     assert scene.status(task) == "in_progress"
+
+
+def damage_queue(scene):
+    """What a broken disk leaves of the file and of its log."""
+    scene.queue.close()
+    for path in scene.home.path.glob("queue.db*"):
+        with path.open("r+b") as file:
+            file.write(b"not a queue. " * (path.stat().st_size // 13))
+
+
+def empty_queue(scene):
+    """`> queue.db`, without its log."""
+    remove_queue(scene)
+    (scene.home.path / "queue.db").touch()
+
+
+def spoil_identity(scene):
+    """The home cannot tell its queue from another."""
+    (scene.home.path / "identity.json").write_text("{")
+
+
+@pytest.mark.parametrize(
+    ("loss", "quiet"),
+    [
+        (damage_queue, []),
+        (damage_queue, ["--quiet"]),
+        (remove_queue, ["--quiet"]),
+        (empty_queue, []),
+        (spoil_identity, []),
+    ],
+)
+def test_a_run_until_idle_ends_with_a_message_if_its_queue_is_lost(scene, loss, quiet):
+    """It said so once, or nothing, and never ended: a script waited for ever."""
+    scene.add()
+    loss(scene)
+    ended = scene.fleet("run", "--until-idle", *quiet)
+    assert ended.returncode == 5
+    error, hint = ended.stderr.splitlines()
+    assert error.startswith("Error: ")
+    assert hint
+    assert scene.log("queue_failed")
+    assert not scene.log("crashed")
+
+
+def test_a_queue_that_is_damaged_under_an_agent_ends_a_run_until_idle_after_the_agent(scene):
+    """No agent is stopped for it, and what it did is settled once the queue is back."""
+    task = scene.add(LONG)
+    assert scene.fleet("queue", "backup").returncode == 0
+    scene.add("mark:there tool await:go done end")
+    supervisor = scene.supervise("--until-idle")
+    scene.until_marked(task, "here")
+    damage_queue(scene)
+    scene.until_logged("queue_failed")
+    with pytest.raises(AssertionError):
+        scene.until(lambda: supervisor.poll() is not None, patience=1)
+    for folder in scene.home.tasks.iterdir():
+        (folder / "go").touch()
+    assert scene.until_ended(supervisor) == 5
+    restore(scene)
+    assert scene.until_ended(scene.supervise("--until-idle")) == 0
+    assert scene.status(task) == "closed"
+    assert len(scene.lines(task, "here")) == 1

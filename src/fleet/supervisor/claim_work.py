@@ -24,7 +24,7 @@ class Claimer:
     """Claims tasks, and knows when there is nothing left to do."""
 
     def __init__(self, state: SupervisorState, *, until_idle: bool, max_idle: float = 0.0) -> None:
-        self._state, self._until_idle, self._max_idle = state, until_idle, max_idle
+        self._state, self.until_idle, self._max_idle = state, until_idle, max_idle
         #: When there was work last, on the monotonic clock.
         self._worked_at = time.monotonic()
         #: When the queue is asked next, on the monotonic clock, if there is a free slot.
@@ -149,7 +149,7 @@ class Claimer:
     def _is_quiet(self) -> bool:
         """The supervisor is to end when idle, and has nothing in hand."""
         in_hand = len(self._state.assignments) > 0 or self._state.queue.busy
-        return self._until_idle and not in_hand
+        return self.until_idle and not in_hand
 
     def _note_idle(self, waiting: list[Task]) -> None:
         """Idle: each task that waits for a moment waits for a person too."""

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from fleet import config as configuration
 from fleet.coders.trusted_files import untrusted
 from fleet.config import Config
-from fleet.errors import ConfigError
+from fleet.errors import ConfigError, QueueError
 from fleet.files import seals
 from fleet.files.machine_short import low_disk
 from fleet.files.safe_read import stamp_of
@@ -140,7 +140,9 @@ class Supervisor:
         return self.state.log
 
     def run(self) -> SupervisorEnd:
-        """Supervise until the end."""
+        """Supervise until the end. Raises QueueError: with `until_idle`, and nothing is done before
+        a person acts on the queue.
+        """
         self._open()
         self.log.say("started", f"supervising {self.state.home.path}", owner=self.queue.owner)
         if paused(self.state.home):
@@ -155,8 +157,11 @@ class Supervisor:
         except BaseException as error:
             self.log.say("crashed", f"the supervisor fails: {type(error).__name__}: {error}")
             raise
+        given_up = self._given_up()
         self._close()
         self.log.say("ended", "restarting" if self.shutdown.restart else "supervisor ended")
+        if given_up is not None:
+            raise given_up
         return SupervisorEnd(
             restart=self.shutdown.restart,
             blocked=frozenset(self._blocked),
@@ -240,8 +245,18 @@ class Supervisor:
                 if closed and not self.shutdown.stops:
                     self.cleanup.after_run(task_id, closed=True)
 
+    def _given_up(self) -> QueueError | None:
+        """Why a supervisor that is to end when idle ends before: the queue waits for a person, and
+        no run is left. What is not settled is for the next supervisor.
+        """
+        if self.shutdown.requested or not self.claimer.until_idle or self.state.assignments.runs():
+            return None
+        return self.queue.broken
+
     def is_over(self) -> bool:
         shutdown, thread = self.shutdown, self.queue
+        if self._given_up() is not None:
+            return True
         if shutdown.stops > 2:
             return True
         late = time.monotonic() >= shutdown.deadline

@@ -40,7 +40,8 @@ def command(
 
     With --until-idle the exit code tells how it went: 0 nothing came up that needs you, 10 tasks
     of this run ended with a question, an approval or a trouble that is yours, or wait to be allowed
-    to begin (fleet status, fleet questions, fleet land). What needed you before does not count.
+    to begin (fleet status, fleet questions, fleet land). What needed you before does not count. If
+    the queue is damaged or gone, it ends with 5 once no agent works.
     """
     fleet = control.opened()
     if coder is not None:

@@ -11,7 +11,14 @@ from typing import Any, TypeVar
 
 import apsw
 
-from fleet.errors import FleetError, QueueBusy, QueueError, QueueUnavailable, WrongQueue
+from fleet.errors import (
+    DamagedQueue,
+    FleetError,
+    QueueBusy,
+    QueueError,
+    QueueUnavailable,
+    WrongQueue,
+)
 from fleet.queue.doorbell import BELL, Doorbell
 from fleet.queue.identity import EMBEDDED, KEY, WAY_OUT, Identity, new_id
 from fleet.queue.protocol import Clock
@@ -240,7 +247,7 @@ def translated(path: Path) -> Generator[None]:
             hint="Try again. If it stays locked, find the process: fuser -v queue.db",
         ) from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise QueueUnavailable(
+        raise DamagedQueue(
             f"the queue {path} is damaged: {error}",
             hint="Put a copy back, which keeps what is there: fleet queue restore."
             " Or recover it with sqlite3's .recover.",

@@ -17,7 +17,15 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from fleet.errors import BadInput, FleetError, NotFound, QueueError, Refused, WrongQueue
+from fleet.errors import (
+    BadInput,
+    FleetError,
+    HomeError,
+    NotFound,
+    QueueError,
+    Refused,
+    WrongQueue,
+)
 from fleet.queue.protocol import Filter, LeaseLost, Queue
 from fleet.schemas import Lease, Settlement, Task
 from fleet.schemas.hosts.lease_terms import ALONE, LeaseTerms
@@ -84,8 +92,8 @@ class QueueThread(LoopCalls):
         #: Called in the loop's thread when the queue may have changed.
         self.on_change: Callable[[], None] = lambda: None
         self._waiting = 0
-        #: Calls that failed and did not succeed yet, with the queue's message.
-        self._failing: dict[QueueCall, str] = {}
+        #: Calls that failed and did not succeed yet, with the queue's error.
+        self._failing: dict[QueueCall, QueueError] = {}
 
     def start(self) -> None:
         for thread in self._threads:
@@ -94,7 +102,15 @@ class QueueThread(LoopCalls):
     @property
     def problem(self) -> str:
         """The message of a call that fails; empty while the queue answers."""
-        return next(iter(self._failing.values()), "")
+        return next((error.message for error in self._failing.values()), "")
+
+    @property
+    def broken(self) -> QueueError | None:
+        """Why the queue will not answer before a person acts: a call met that error more than once,
+        so also after the queue was opened again.
+        """
+        failed = self._failing.items()
+        return next((e for call, e in failed if e.needs_person and call.failures > 1), None)
 
     @property
     def busy(self) -> bool:
@@ -165,7 +181,7 @@ class QueueThread(LoopCalls):
     def _failed(self, call: QueueCall, error: QueueError) -> None:
         if not self._failing:
             self._say("queue_failed", f"the queue fails: {error.message}")
-        self._failing[call] = error.message
+        self._failing[call] = error
         pause = min(SHORTEST_PAUSE * 2 ** min(call.failures, 10), LONGEST_PAUSE)
         call.failures += 1
         call.due = time.monotonic() + pause
@@ -269,7 +285,9 @@ def _close(queue: Queue) -> None:
 def _as_queue_error(error: BaseException) -> BaseException:
     """What keeps the queue from answering, as an error of the queue."""
     if isinstance(error, FleetError) and not isinstance(error, QueueError):
-        return QueueError(error.message, hint=error.hint)
+        failed = QueueError(error.message, hint=error.hint)
+        failed.needs_person = isinstance(error, HomeError)
+        return failed
     if isinstance(error, OSError):  # a full disk under the queue or under the evidence
         return QueueError(f"{error.filename or 'the disk'}: {error.strerror or error}")
     return error

@@ -13,6 +13,7 @@ import msgspec
 
 from fleet.errors import (
     BadInput,
+    DamagedQueue,
     FleetError,
     NotFound,
     QueueBusy,
@@ -35,7 +36,9 @@ _MEANINGS: tuple[tuple[re.Pattern[str], type[FleetError]], ...] = tuple(
             r"no beads (database|project)|not initialized|no such file or directory",
             QueueUnavailable,
         ),
-        (r"panic:|fatal error:|corrupt|checksum|no space left|read.only file", QueueUnavailable),
+        (r"no space left|read.only file", QueueUnavailable),
+        (r"corrupt|checksum", DamagedQueue),
+        (r"panic:|fatal error:", QueueUnavailable),
         (
             r"connection refused|server (is )?(not running|unreachable|unavailable)",
             QueueUnavailable,
