@@ -99,20 +99,6 @@ def _answer(args: list[str]) -> int:
 
 
 def _as_person(args: list[str]) -> int:
-    """Carry out a command line; one that is an act is recorded in the audit."""
-    from fleet.cli.inspect.acting_lines import is_act
-
-    if not is_act(args):
-        return _carry_out(args)
-    from fleet.control.acts.audit_log import recorded_line
-
-    code, unrecorded = recorded_line(args, lambda: _carry_out(args))
-    if unrecorded:
-        print(f"Warning: {unrecorded}", file=sys.stderr)
-    return code
-
-
-def _carry_out(args: list[str]) -> int:
     if args[:1] == ["bd"]:
         from fleet.cli.tracker.bd import bd
 
@@ -124,9 +110,9 @@ def _carry_out(args: list[str]) -> int:
 
 
 def _by_click(args: list[str]) -> int:
-    from fleet.cli.root import fleet
+    from fleet.cli.person_line import carry_out
 
-    return fleet(args)
+    return carry_out(args)
 
 
 if __name__ == "__main__":

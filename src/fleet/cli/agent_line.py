@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
+from fleet.cli.click_line import options_of, path_of
 from fleet.cli.fast_path import read_quickly
 from fleet.cli.root import fleet
 from fleet.spool.agent_rights import check_fleet
@@ -38,25 +38,8 @@ class AgentContext(click.Context):
     agents_task: str
 
     def invoke(self, callback: Any, /, *args: Any, **kwargs: Any) -> Any:
-        path = self._path()
-        check_fleet(path, self._given(), self.agents_task)
+        path = path_of(self)
+        check_fleet(path, options_of(self), self.agents_task)
         if self.invoked_subcommand:  # refused before the group's own function runs
             check_fleet(f"{path} {self.invoked_subcommand}".strip(), (), self.agents_task)
         return super().invoke(callback, *args, **kwargs)
-
-    def _path(self) -> str:
-        names: list[str] = []
-        at: click.Context = self
-        while at.parent is not None:
-            names.append(at.info_name or "")
-            at = at.parent
-        return " ".join(reversed(names))
-
-    def _given(self) -> list[str]:
-        """The long names of the options on the line."""
-        return [
-            max(each.opts, key=len).lstrip("-")
-            for each in self.command.params
-            if isinstance(each, click.Option)
-            and self.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
-        ]

@@ -1,69 +1,80 @@
 """Which command lines are acts: what changes something, and not what looks."""
 
 import click
-import pytest
 
 from fleet.cli import COMMANDS
-from fleet.cli.inspect import acting_lines
-from fleet.cli.inspect.acting_lines import is_act
+from fleet.cli.inspect.acting_lines import ACTS, acts, tracker_acts
 from fleet.cli.root import root
 from fleet.spool.agent_rights import BD
 
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "answer x yes", "stop --all --now", "pause", "bd create x", "bd close x", "bd dep add a b",
-        "config set a=b", "land x", "land --all", "review x --approve", "plan approve x",
-        "account add me", "shutdown", "mcp install claude --write",
-        "web pair", "web revoke 1f", "host drain box", "queue accept", "compare x --with codex",
-        "run --detach", "trust x", "land x --json", "bd dep remove a b", "bd comments add x y",
-        "bd ready --claim", "bd rename-prefix x", "bd --json close x",
-        "bd create x -d --help", "bd update x --title -h", "bd create x -d --dry-run --json",
-        "bd create -- --help", "tell x -- --help",
-    ],
-)  # fmt: skip
-def test_what_changes_something_is_an_act(line):
-    """Whatever its end is."""
-    assert is_act(line.split())
+#: The commands that only look, and those that a person starts to look or to work.
+LOOKS = {
+    "accounts", "account check", "account list", "audit", "coders", "completion", "config show",
+    "demo", "doctor", "hosts", "log", "mcp", "metrics", "notify", "notify run", "notify status",
+    "notify test", "otel", "otel run", "otel status", "otel test", "plan show", "questions",
+    "queue roles", "queue status", "ready", "schedule list", "show", "stats", "status", "task",
+    "tasks", "top", "usage", "web", "web sessions",
+}  # fmt: skip
+#: Groups that do nothing without a command of theirs.
+GROUPS = {"plan", "service", "schedule", "account", "host", "config", "queue"}
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "", "status", "bd", "bd list", "bd show x", "bd dep tree x", "config show", "land",
-        "land --check", "review x", "plan show x", "task x plan", "stop --help", "bd create -h",
-        "mcp install claude", "mcp --operator", "bd create x --dry-run", "audit", "run", "trust",
-        "trust --json", "land --json", "web", "web sessions", "bd comments x", "compare x",
-        "bd create x --json --dry-run", "bd create x -d text --help", "stop --all --help",
-    ],
-)  # fmt: skip
-def test_what_looks_is_none(line):
-    """It changes nothing."""
-    assert not is_act(line.split())
-
-
-def test_only_commands_that_exist_are_named():
-    """A command that is renamed does not fall out of the audit."""
-    named = acting_lines._ALWAYS | acting_lines._WITH.keys() | acting_lines._NAMING.keys()
-    assert named <= set(COMMANDS)
-
-
-def test_every_command_of_a_group_acts_or_is_known_to_look():
-    """A new one does not stay out of the audit unseen, and one that is gone is taken off."""
-    looks = {
-        "plan": {"show"}, "web": {"sessions"}, "notify": {"run", "test", "status"},
-        "otel": {"run", "test", "status"}, "schedule": {"list"}, "account": {"list", "check"},
-        "config": {"show"}, "queue": {"status", "roles"}, "mcp": {"install"},
-    }  # fmt: skip
+def commands():
+    """Every command by its path, with its declaration."""
+    context = click.Context(root)
     for name in set(COMMANDS) - {"bd"}:
-        command = root.get_command(click.Context(root), name)
-        if isinstance(command, click.Group):
-            verbs = {word for word in acting_lines._WITH.get(name, ()) if not word.startswith("-")}
-            assert verbs | looks.get(name, set()) == set(command.commands), name
+        command = root.get_command(context, name)
+        yield name, command
+        for each, below in getattr(command, "commands", {}).items():
+            yield f"{name} {each}", below
+
+
+def test_every_command_acts_or_is_known_to_look():
+    """A new one does not stay out of the audit unseen, and one that is gone is taken off."""
+    paths = {path for path, _ in commands()}
+    assert set(ACTS) | LOOKS | GROUPS == paths
+    assert not set(ACTS) & LOOKS
+
+
+def test_an_act_is_told_by_options_and_words_that_its_command_has():
+    """An option that is renamed does not fall out of the audit."""
+    declared = {
+        path: {str(each.name) for each in command.params}
+        | {name.lstrip("-") for each in command.params for name in each.opts}
+        for path, command in commands()
+    }
+    for path, when in ACTS.items():
+        assert when.given <= declared[path], path
+
+
+def test_what_only_looks_is_no_act():
+    """The same command may look and act."""
+    assert acts("review", {"reject"})
+    assert not acts("review", {"json"})
+    assert acts("land", {"task_ids"})
+    assert not acts("land", {"task_ids", "check"})
+    assert not acts("host add", {"dry-run"})
+    assert not acts("status", ())
+
+
+def test_a_line_of_the_tracker_acts_by_its_verb():
+    """Not by a value that is called like one."""
+    for line in (
+        "create x", "close x", "dep add a b", "dep remove a b", "comments add x y",
+        "ready --claim", "rename-prefix x", "--json close x", "create x -d --help",
+        "update x --title -h", "create x -d --dry-run --json", "create -- --help",
+        "--db show close x", "--actor list close x", "ready --claim --nonsense",
+    ):  # fmt: skip
+        assert tracker_acts(line.split()), line
+    for line in (
+        "", "list", "show x", "dep tree x", "create -h", "create x --dry-run", "comments x",
+        "create x --json --dry-run", "create x -d text --help", "--db close show x",
+        "ready --nonsense", "help close",
+    ):  # fmt: skip
+        assert not tracker_acts(line.split()), line
 
 
 def test_the_tracker_looks_where_an_agent_may_read():
     """The two tables were written apart, and mean the same."""
     reads = {name for name, right in BD.items() if right.kind == "read"}
-    assert {name for name in BD if not is_act(["bd", *name.split()])} == reads | {"info", "ping"}
+    assert {name for name in BD if not tracker_acts(name.split())} == reads | {"info", "ping"}

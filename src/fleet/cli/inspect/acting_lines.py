@@ -1,75 +1,76 @@
-"""Which command lines are acts of a person, for the audit: asked for every command. Pure."""
+"""Which command lines are acts of a person, for the audit. Pure.
 
-from collections.abc import Sequence
+A line is judged by what its command's own declaration made of the line, never by its words.
+"""
 
-#: Commands that always act.
-_ALWAYS = frozenset(
-    ("init", "answer", "tell", "stop", "retry", "pause", "resume", "restart", "shutdown")
-)
-#: Words after a command of which one makes it an act.
-_WITH = {
-    "run": ("--detach", "-d"),
-    "review": ("--reject", "--comment", "--approve"),
-    "compare": ("--with", "--pick", "--discard"),
-    "config": ("set",),
-    "account": ("add", "remove", "login", "pause", "resume"),
-    "coders": ("trust",),
-    "queue": ("restore", "accept", "backup"),
-    "plan": ("apply", "approve", "revise", "cancel", "write"),
-    "schedule": ("add", "remove", "run"),
-    "service": ("install", "remove"),
-    "host": ("add", "drain", "resume", "lost", "remove"),
-    "web": ("pair", "revoke"),
-    "mcp": ("--write",),
-    "notify": ("pair",),
-}
-#: Commands that act if they name something, and the words with which they only look all the same.
-_NAMING = {"land": frozenset(("--check", "--diff")), "trust": frozenset[str]()}
-#: Commands of the tracker that only look; any other one writes, those of a real bd too.
-_LOOKS = frozenset(
-    ("blocked", "children", "comments", "count", "dep cycles", "dep list", "dep tree",
-     "epic status", "export", "help", "human list", "info", "label list", "list", "memories",
-     "ping", "prime", "ready", "recall", "search", "show", "stats", "status", "version", "view",
-     "where")
-)  # fmt: skip
-#: Flags of the tracker that take no value, often typed in front of another flag.
-_SWITCHES = frozenset(
-    ("--json", "--quiet", "-q", "--verbose", "-v", "--silent", "--force", "--help")
-)
-_GROUPS = frozenset(name.partition(" ")[0] for name in _LOOKS if " " in name)
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+
+from fleet.bd.command import GLOBAL
+from fleet.bd.command_line import find_verb, split_command
+from fleet.bd.fleet_flags import OWN
+from fleet.bd.pflag import FlagError, asks_for_help, parse
 
 
-def is_act(args: Sequence[str]) -> bool:
-    """A person changes something with this command line."""
-    if not args or _only_looks(args):
+class Acts(Struct, frozen=True):
+    """When a command acts."""
+
+    #: One of these options or words is on the line; empty: always.
+    given: frozenset[str] = frozenset()
+    #: With one of these, it only looks.
+    looks: frozenset[str] = frozenset(("dry-run", "print"))
+
+
+def _with(*given: str, looks: tuple[str, ...] = ()) -> Acts:
+    return Acts(frozenset(given), frozenset(looks))
+
+
+_ALWAYS = Acts()
+#: Every command that acts, by its path. The commands that only look are not in the table.
+ACTS: Mapping[str, Acts] = {
+    **dict.fromkeys(
+        ("init", "answer", "tell", "stop", "retry", "pause", "resume", "restart", "shutdown",
+         "config set", "account add", "account remove", "account login", "account pause",
+         "account resume", "coders trust", "queue restore", "queue accept", "queue backup",
+         "plan apply", "plan approve", "plan revise", "plan cancel", "plan write", "schedule add",
+         "schedule remove", "schedule run", "service install", "service remove", "host add",
+         "host drain", "host resume", "host lost", "host remove", "web pair", "web revoke",
+         "notify pair"),
+        _ALWAYS,
+    ),
+    "run": _with("detach"),
+    "review": _with("reject", "comment", "approve"),
+    "compare": _with("with", "pick", "discard"),
+    "mcp install": _with("write"),
+    "land": _with("task_ids", "all", "hold", "release", "revert", looks=("check", "diff")),
+    "trust": _with("ids", "all-from", "remote"),
+}  # fmt: skip
+#: What a tracker of fleet's own answers about its storage, without a change. A real bd has more.
+_ABOUT_STORAGE = frozenset(("info", "ping"))
+
+
+def acts(path: str, given: Collection[str]) -> bool:
+    """Whether a command changes something with these options and words, by their long names."""
+    when = ACTS.get(path)
+    if when is None or when.looks.intersection(given):
         return False
-    command, *rest = args
-    if command == "bd":
-        return _writes(rest)
-    if command in _NAMING:
-        return bool(set(rest) - {"--json"}) and not _NAMING[command] & set(rest)
-    return command in _ALWAYS or any(word in rest for word in _WITH.get(command, ()))
+    return not when.given or bool(when.given.intersection(given))
 
 
-def _only_looks(args: Sequence[str]) -> bool:
-    """Help is asked for, or what would be done.
-
-    Behind `--` no word is a flag. Behind a flag of the tracker it may be that flag's value, as in
-    `-d --help`: better a line too many than an act unrecorded.
+def tracker_acts(args: Sequence[str]) -> bool:
+    """Whether a line of the tracker changes something. A verb of a real bd that fleet does not
+    know does.
     """
-    flags = args[: args.index("--")] if "--" in args else args
-    for before, word in zip(("", *flags), flags, strict=False):
-        value = args[0] == "bd" and before.startswith("-") and before not in _SWITCHES
-        if word in ("--help", "-h", "--dry-run") and not value:
-            return True
-    return False
-
-
-def _writes(args: Sequence[str]) -> bool:
-    """Whether a line of the tracker changes something."""
-    words = [word for word in args if not word.startswith("-")]
-    if not words:
+    name, rest = split_command(args)
+    verb = find_verb(name)
+    flags = (*(verb.flags if verb else ()), *OWN, *GLOBAL)
+    if name == "help" or name in _ABOUT_STORAGE or asks_for_help(flags, rest):
         return False
-    if words[:2] == ["comments", "add"] or (words[0] == "ready" and "--claim" in args):
+    if verb is None:
         return True
-    return " ".join(words[: 2 if words[0] in _GROUPS else 1]) not in _LOOKS
+    try:
+        line = parse(flags, rest)
+    except FlagError:  # the tracker may know more flags of the verb
+        return verb.writes or "--claim" in rest
+    return (verb.writes or line.switch("claim")) and not line.switch("dry-run")

@@ -24,6 +24,7 @@ from fleet.bd.command_line import (
 )
 from fleet.bd.fleet_flags import EVIDENCE, LIMITS, OWN, PLACE
 from fleet.bd.pflag import FlagError, asks_for_help, take
+from fleet.cli.inspect.acting_lines import tracker_acts
 from fleet.cli.live_view import waiting
 from fleet.cli.terminal_text import folded, print_line, terminal_width
 from fleet.control import Control
@@ -43,7 +44,17 @@ CLOSING = ("close", "done", "update")
 
 
 def bd(args: Sequence[str]) -> int:
-    """Answer one bd command line and return the exit code."""
+    """Answer one bd command line and return the exit code. An act is recorded in the audit."""
+    if not tracker_acts(args):
+        return _answer(args)
+    from fleet.cli.recorded_act import recorded
+
+    name, _ = split_command(args)
+    code: int = recorded(f"bd {name}", ["bd", *args], partial(_answer, args))
+    return code
+
+
+def _answer(args: Sequence[str]) -> int:
     _refuse_unreadable(args)
     name, rest = split_command(args)
     verb = find_verb(name)

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from shlex import join
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -25,6 +26,8 @@ from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import open_regular, read_bounded
 from fleet.home import Home, home_from
 from fleet.processes.agent_identity import refuse_agent
+
+T = TypeVar("T")
 
 FILE, HEAD, _LOCK = "audit.jsonl", "audit.head", "audit.lock"
 #: What the first line follows.
@@ -219,15 +222,14 @@ def recording(
 
 
 def recorded_line(
-    args: Sequence[str], work: Callable[[], int], env: Mapping[str, str] = os.environ
-) -> tuple[int, str]:
-    """Carry out a command line of a person's and record it. The exit code, and why it could not be
-    recorded. Raises what the work raises, and that is recorded too.
+    verb: str, args: Sequence[str], work: Callable[[], T], env: Mapping[str, str] = os.environ
+) -> tuple[T, str]:
+    """Carry out a command line of a person's and record it. What the work returns, an exit code or
+    nothing, and why it could not be recorded. Raises what the work raises; that is recorded too.
     """
-    verb = " ".join(args[:2]) if args[:1] == ["bd"] else args[0]
     line = join(["fleet", *args])
     with recording(lambda: home_from(env), verb, line, surface="cli", env=env) as act:
-        code = work()
-        if code:
-            act.end = f"exit code {code}"
-    return code, act.unrecorded
+        answer = work()
+        if isinstance(answer, int) and answer:
+            act.end = f"exit code {answer}"
+    return answer, act.unrecorded

@@ -113,21 +113,22 @@ def test_a_disk_that_takes_nothing_stops_no_act_and_the_person_is_told(fleet, mo
     assert (fleet.home.path / "paused").exists()
     assert end.words.endswith("But it is not in the audit: No space left on device.")
     env = {**WHO, "FLEET_HOME": str(fleet.home.path)}
-    assert recorded_line(["resume"], lambda: 0, env)[1].startswith("it is not in the audit")
+    _, unrecorded = recorded_line("resume", ["resume"], lambda: 0, env)
+    assert unrecorded.startswith("it is not in the audit")
 
 
 def test_a_command_line_is_recorded_however_it_ends(home):
     """Done, with another exit code, refused, or broken off."""
     env = {**WHO, "FLEET_HOME": str(home.path)}
-    assert recorded_line(["bd", "close", "x", "it's done"], lambda: 0, env) == (0, "")
-    assert recorded_line(["stop", "x"], lambda: 3, env) == (3, "")
+    assert recorded_line("bd close", ["bd", "close", "x", "it's done"], lambda: 0, env) == (0, "")
+    assert recorded_line("stop", ["stop", "x"], lambda: 3, env) == (3, "")
     for error in (Refused("not now"), KeyboardInterrupt()):
 
         def fail(error=error):
             raise error
 
         with pytest.raises(type(error)):
-            recorded_line(["retry", "x"], fail, env)
+            recorded_line("retry", ["retry", "x"], fail, env)
     ends = [(line.verb, line.end) for line in lines(home)]
     assert ends == [
         ("bd close", "done"),
