@@ -47,11 +47,12 @@ def serve(tmp_path):
     servers = []
 
     def begin(*, encrypted=False):
+        if encrypted:  # first: without openssl the test is skipped here
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate(tmp_path))
         server = ThreadingHTTPServer(("127.0.0.1", 0), Vendor)
         server.asked = []
         if encrypted:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate(tmp_path))
             server.socket = context.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()

@@ -188,6 +188,9 @@ class TestBadDisks:
             task = queue.add(Draft(title="t"))
         for path in (open_home / FILE, open_home):
             path.chmod(path.stat().st_mode & ~0o222)
+        if os.geteuid() == 0:
+            for path in (open_home, *open_home.iterdir()):
+                os.chown(path, NOBODY, -1)  # who may read then
         with unprivileged(), pytest.raises(QueueUnavailable):
             open_embedded(open_home)
         open_home.chmod(0o755)

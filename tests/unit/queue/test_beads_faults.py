@@ -147,7 +147,7 @@ class TestTyped:
 
 
 def running(beads):
-    """Processes of this home's bd that are still there."""
+    """Processes of this home's bd that stay; one that was killed ends when it gets a core."""
     mine = str(beads.beads)
     found = []
     for one in psutil.process_iter():
@@ -156,7 +156,17 @@ def running(beads):
                 found.append(one)
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
-    return [one for one in found if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+    end = time.monotonic() + 30
+    while (found := [one for one in found if is_alive(one)]) and time.monotonic() < end:
+        time.sleep(0.01)
+    return found
+
+
+def is_alive(process):
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 class TestClaims:
