@@ -22,6 +22,7 @@ from fleet.files.safe_read import open_regular
 from fleet.git import snapshot_index
 from fleet.git.clone.clone_place import clones_in
 from fleet.home import Home, clone_record, task_json
+from fleet.processes import process_identity
 from fleet.runs.run_directory import Run, began_at, latest_run
 
 FILE = "siblings.json"
@@ -33,6 +34,8 @@ _SECONDS = 1.0
 _MOST_STREAM, _CHUNK = 64 << 20, 1 << 20
 #: Fewer lost files are no loss, unless the directory is empty.
 _FEW = 20
+#: Seconds that the keepers of other runs have to write what their agents printed before.
+_CATCH_UP = 10.0
 
 
 class CountedDirectory(Struct, frozen=True, kw_only=True):
@@ -112,6 +115,7 @@ def _lost(
     others: list[str] = []
     if not _names(run, each.place):
         meanwhile = _at_work(home, run.task_id, began)
+        _catch_up(meanwhile)
         if any(_names(other, each.place) for other in meanwhile):
             return None
         others = sorted(other.task_id for other in meanwhile)
@@ -125,6 +129,18 @@ def _at_work(home: Home, task_id: str, began: datetime | None) -> list[Run]:
     tasks = {each.task_id for each in snapshot_index.all_entries(home)} - {task_id}
     worked = [latest_run(home.task(task)) for task in tasks if _worked(home, task, "", began)]
     return [run for run in worked if run is not None]
+
+
+def _catch_up(runs: Iterable[Run]) -> None:
+    """Wait until each keeper has slept: it has then written all that its agent printed before.
+
+    On a busy machine a directory is gone before the line that names it is in the file.
+    """
+    end = time.monotonic() + _CATCH_UP
+    for run in runs:
+        started = run.started()
+        while started and process_identity.at_work(started.keeper) and time.monotonic() < end:
+            time.sleep(0.01)
 
 
 def _removed_by_fleet(home: Home, each: CountedDirectory) -> bool:

@@ -145,6 +145,20 @@ def may_be_locked(lock: Path) -> bool:
     return not locks or f":{inode} ".encode() in locks
 
 
+def at_work(who: ProcessId) -> bool:
+    """A thread of the process runs, waits for a core or waits for a disk; False where the system
+    does not tell.
+    """
+    if not LINUX or not alive(who):
+        return False
+    try:
+        threads = os.listdir(f"/proc/{who.pid}/task")  # noqa: PTH208
+    except OSError:
+        return False
+    stats = (read_proc(f"/proc/{who.pid}/task/{thread}/stat") for thread in threads)
+    return any(stat.rpartition(b")")[2].lstrip()[:1] in (b"R", b"D") for stat in stats)
+
+
 def pidfd(who: ProcessId) -> int | None:
     """A descriptor that becomes readable when this very process ends.
 

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 import threading
 from datetime import UTC, datetime
 
@@ -14,6 +15,7 @@ from fleet.evidence.verify_place import InspectedRun
 from fleet.files import seals
 from fleet.git import snapshot_index
 from fleet.home import Home, make_home
+from fleet.processes import process_identity
 from fleet.runs.run_directory import ProcessId, Run, RunSpec, Started, new_run
 from fleet.schemas import Policy
 from tests.repos import ENV, RunIn
@@ -205,6 +207,32 @@ def test_a_lost_directory_is_put_down_to_the_run_that_names_it(repo, tmp_path):
     assert lost() == [("fleet-2", ())]
 
 
+def test_a_keeper_that_is_behind_is_waited_for(repo, tmp_path):
+    """The directory is gone before the line that names it has reached the stream's file."""
+    run = RunIn(tmp_path, repo)
+    home = Home(run.home)
+    place = tmp_path / "theirs"
+    place.mkdir()
+    (place / "file").write_text("x")
+    other_task_dirs.record(home, "fleet-1", str(repo.root), [("fleet-2", str(place))])
+    behind = (
+        "import sys, time; print(flush=True); end = time.process_time() + 0.5\n"
+        "while time.process_time() < end: pass\n"
+        "open(sys.argv[1], 'w').write(sys.argv[2]); sys.stdin.read()"
+    )
+    stdout = home.task("fleet-3") / "runs/1/stdout"
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", behind, str(stdout), f"rm -rf {place}\n"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as keeper:  # fmt: skip
+        keeper.stdout.readline()
+        other = a_run_at_work(home, "fleet-3", process_identity.identify(keeper.pid))
+        assert other.stdout == stdout
+        shutil.rmtree(place)
+        assert other_task_dirs.lost_directories(_run(run)) == ()
+        keeper.stdin.close()
+
+
 def test_a_record_that_fleet_did_not_write_excuses_no_loss(repo, tmp_path):
     """An agent without a box could write a run of the other task, as if that had done it."""
     run = RunIn(tmp_path, repo)
@@ -223,12 +251,12 @@ def test_a_record_that_fleet_did_not_write_excuses_no_loss(repo, tmp_path):
     assert loss.task_id == "fleet-2"
 
 
-def a_run_at_work(home, task_id):
+def a_run_at_work(home, task_id, keeper=None):
     """A run of another task that has begun and not ended."""
     (home.task(task_id)).mkdir(parents=True)
     snapshot_index.note(home, task_id, "/elsewhere")
     run = new_run(home.task(task_id), RunSpec(argv=("agent",), cwd="/elsewhere"))
-    who = ProcessId(pid=1, start_ticks=1, boot_id="b")
+    who = keeper or ProcessId(pid=1, start_ticks=1, boot_id="b")
     started = Started(keeper=who, agent=who, at=datetime.now(UTC), monotonic=0.0)
     (run.path / "started").write_bytes(msgspec.json.encode(started))
     return run
