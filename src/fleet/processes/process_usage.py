@@ -48,6 +48,15 @@ class ProcessInfo(Struct, frozen=True):
     holds_box: bool = False
 
 
+class ThreadTimes(Struct, frozen=True):
+    """What one thread got of the machine so far, in seconds."""
+
+    #: On a core.
+    ran: float
+    #: Ready to run, while others had the cores.
+    waited: float
+
+
 class ProcessTree(Struct, frozen=True):
     """A run's processes: the keeper first, then all descendants."""
 
@@ -127,6 +136,20 @@ def io_bytes(pids: Iterable[int]) -> int:
         for line in read_proc(f"/proc/{pid}/io").splitlines()[:2]:  # rchar, wchar
             total += int(line.split()[1])
     return total
+
+
+def thread_times(pids: Iterable[int]) -> dict[int, ThreadTimes]:
+    """The times of all living threads of these processes; empty where the kernel does not tell."""
+    found: dict[int, ThreadTimes] = {}
+    for pid in pids:
+        try:
+            threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
+        except OSError:
+            continue
+        for thread in threads:
+            if fields := read_proc(f"/proc/{pid}/task/{thread}/schedstat").split():
+                found[int(thread)] = ThreadTimes(int(fields[0]) / 1e9, int(fields[1]) / 1e9)
+    return found
 
 
 def _all_processes() -> Iterable[ProcessInfo]:

@@ -6,13 +6,14 @@ so it is taken only of suspected runs, by a worker thread. Comparing is pure.
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from fleet.files.agent_place import AgentPlace
 from fleet.processes import process_usage
+from fleet.processes.process_usage import ThreadTimes
 from fleet.watchdog.stall_rules import SecondLook
 
 #: Over this many seconds a tree that moves less than the figures below does not move; a shorter
@@ -48,6 +49,8 @@ class Sample(Struct, frozen=True, kw_only=True):
 
     at: float
     cpu: float = 0.0
+    #: Of each living thread, by its number.
+    threads: Mapping[int, ThreadTimes] = {}
     io: int = 0
     received: int = 0
     pids: frozenset[int] = frozenset()
@@ -62,8 +65,9 @@ class Sample(Struct, frozen=True, kw_only=True):
 def compare(before: Sample, after: Sample) -> SecondLook:
     """What moved from one sample to the other."""
     share = min(1.0, max(0.0, after.at - before.at) / SPAN)
+    used = max(after.cpu - before.cpu, _wanted_cpu(before, after))
     moved = {
-        "CPU": after.cpu - before.cpu >= max(CPU * share, _LEAST_CPU),
+        "CPU": used >= max(CPU * share, _LEAST_CPU),
         "I/O": after.io - before.io >= max(IO * share, _LEAST_IO),
         "network": after.received > before.received,
         "processes": after.pids != before.pids,
@@ -78,6 +82,20 @@ def compare(before: Sample, after: Sample) -> SecondLook:
     )
 
 
+def _wanted_cpu(before: Sample, after: Sample) -> float:
+    """The CPU that the threads would have used if none had waited for a core: on a busy machine a
+    thread at work gets little, and its share of the time that it did not wait is what tells.
+    """
+    elapsed, wanted = after.at - before.at, 0.0
+    for thread, now in after.threads.items():
+        if (then := before.threads.get(thread)) is None:
+            continue
+        ran, waited = now.ran - then.ran, now.waited - then.waited
+        if ran > 0:
+            wanted += ran * elapsed / max(elapsed - waited, ran)
+    return wanted
+
+
 def sample(subject: Subject, clock: Callable[[], float] = time.monotonic) -> Sample:
     """Take a sample."""
     tree = process_usage.process_trees([subject.root])[subject.root]
@@ -85,6 +103,7 @@ def sample(subject: Subject, clock: Callable[[], float] = time.monotonic) -> Sam
     return Sample(
         at=clock(),
         cpu=tree.cpu,
+        threads=process_usage.thread_times(pids),
         io=process_usage.io_bytes(pids),
         received=process_usage.received_bytes(pids),
         pids=frozenset(pids),

@@ -4,10 +4,13 @@ import os
 import socket
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
 from fleet.processes import process_usage
+from fleet.processes.process_usage import ThreadTimes
 from fleet.watchdog.liveness_sample import (
     CPU,
     IO,
@@ -49,6 +52,34 @@ def test_a_tree_that_only_keeps_its_timers_going_does_not_move():
 def test_each_witness_alone_is_enough(what, change):
     """A busy child, a byte of its model's answer, a file that was written."""
     assert moved(**change) == (what,)
+
+
+@pytest.mark.parametrize(
+    ("ran", "waited", "seen"),
+    [
+        (0.04, 1.8, ("CPU",)),  # a fifth of the time that others left it
+        (0.01, 1.99, ("CPU",)),  # always ready, and hardly ever let in
+        (0.01, 1.0, ()),  # timers of a CLI that waits: each wakes late, and sleeps again
+        (0.04, 0.0, ()),  # the same little on a machine with cores to spare
+    ],
+)
+def test_a_thread_that_waits_for_a_core_is_at_work(ran, waited, seen):
+    """On a busy machine a command gets far less CPU than it would use."""
+    before = Sample(at=0.0, **STILL, threads={7: ThreadTimes(5.0, 3.0)})
+    now = {7: ThreadTimes(5.0 + ran, 3.0 + waited), 8: ThreadTimes(9.0, 9.0)}
+    assert compare(before, Sample(at=2.0, **STILL, threads=now)).moved == seen
+
+
+@linux
+def test_the_threads_of_a_process_are_counted_on_a_core_and_off_it():
+    """Those of a process that has ended are none."""
+    end = time.monotonic() + 30
+    while time.thread_time() < 0.2 and time.monotonic() < end:
+        pass
+    times = process_usage.thread_times([os.getpid(), 1 << 22])[threading.get_native_id()]
+    assert times.ran >= 0.2
+    assert times.waited >= 0.0
+    assert process_usage.thread_times([1 << 22]) == {}
 
 
 def test_a_short_look_asks_for_less():
