@@ -59,7 +59,11 @@ def coders_on(home: Path, default: str = "") -> list[CoderHere]:
             except BadInput as error:
                 found.append(structs.replace(here, problem=broken.get(name, error.message)))
                 continue
-            program = program_of(coder, home)
+            try:
+                program = program_of(coder, home)
+            except BadInput as error:
+                found.append(structs.replace(here, problem=error.message))
+                continue
             path = os.path.abspath(there) if (there := shutil.which(program)) else ""  # noqa: PTH100
             problem = "" if path else f"{program} is not on PATH"
             found.append(structs.replace(here, program=program, path=path, problem=problem))
@@ -81,12 +85,15 @@ def coders_on(home: Path, default: str = "") -> list[CoderHere]:
 
 
 def program_of(coder: Coder, home: Path) -> str:
-    """The program that a coder starts: `program`, or the first word of the command line."""
+    """The program that a coder starts: `program`, or the first word of the command line. Raises
+    BadInput where the coder cannot make one.
+    """
     if coder.program:
         return coder.program
     now = datetime.now(UTC)
     task = Task(id="fleet-0", title="", created_at=now, updated_at=now, cwd=str(home))
     try:
         return str(coder.build_argv(task, home / "tasks" / task.id)[0])
-    except Exception:  # noqa: BLE001 - code of users may raise anything; the coder's name is a good guess
-        return coder.name
+    except Exception as error:  # code of users may raise anything
+        why = f"its build_argv fails: {type(error).__name__}: {error}"
+        raise BadInput(why, hint="Correct the coder, or set its `program`.") from error

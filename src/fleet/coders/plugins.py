@@ -21,6 +21,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from fleet.coders.base import Coder
+from fleet.coders.prompts import TEMPLATES
 from fleet.coders.trusted_files import is_coder_file, read_trusted, stamp
 from fleet.errors import BadInput
 
@@ -97,7 +98,20 @@ def _from_file(source: Source, changed: tuple[int, ...]) -> type[Coder]:
         from fleet.coders import toml
 
         return toml.load(path, data)
+    _link_templates(path.parent.parent)
     return _checked(source, _class_in(_run(path, data), source))
+
+
+def _link_templates(home: Path) -> None:
+    """Link `templates` in the home to the package's, so that a Python file finds them from its own
+    directory as the coders of the package do. What else has that name stays.
+    """
+    link = home / TEMPLATES.name
+    with suppress(OSError):  # a home that cannot be written: the coder itself says what it misses
+        if link.is_symlink() and link.readlink() != TEMPLATES:
+            link.unlink()  # of an earlier installation
+        if not os.path.lexists(link):
+            link.symlink_to(TEMPLATES)
 
 
 class _Trusted(SourceFileLoader):

@@ -65,10 +65,15 @@ def _program(coder: CoderHere, there: Sequence[str]) -> CheckResult:
     if there:
         others = [name for name in there if name != coder.name]
         another = f"fleet config set coder={others[0]}" if others else "see fleet coders"
-        return CheckResult("coder", "warning", text, f"Install {coder.name}, or: {another}")
+        return CheckResult("coder", "warning", text, f"{_mend(coder)}, or: {another}")
     what = f"{text}; no other coder can run here either"
-    fix = f"Install {coder.name}, or another of: fleet coders. To see fleet at work: fleet demo"
+    fix = f"{_mend(coder)}, or use another of: fleet coders. To see fleet at work: fleet demo"
     return CheckResult("coder", "error", what, fix)
+
+
+def _mend(coder: CoderHere) -> str:
+    """What makes a coder runnable: its program, or without one its file."""
+    return f"Install {coder.program}" if coder.program else f"Correct the coder {coder.name}"
 
 
 def _login(installation: Installation, coder: CoderHere) -> list[CheckResult]:

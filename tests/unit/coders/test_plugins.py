@@ -10,7 +10,8 @@ from fleet import coders
 from fleet.coders import plugins
 from fleet.coders.base import Coder, Options
 from fleet.errors import BadInput
-from tests.builders import trust_coders
+from tests.builders import a_task, trust_coders
+from tests.unit.coders.test_seed_coder import EXAMPLE
 
 ECHO = """
 from fleet.coders.base import Coder
@@ -181,3 +182,25 @@ def test_every_built_in_coder_is_whole(name):
     assert isinstance(coder, Coder)
     assert coder.name == name
     assert (coder.program or name, *coder.version_args) == (name, "--version")
+
+
+def test_the_documented_coder_finds_the_templates_from_the_home(home):
+    """It reads them beside its own directory, which is the home's `coders` there."""
+    add(home, "mycoder.py", EXAMPLE)
+    coder = coders.make("mycoder", home=home)
+    argv = coder.build_argv(a_task(), home / "tasks/fleet-abc")
+    assert argv[:2] == ["mycli", "--model"]
+    assert "bd close" in argv[-1]
+
+
+def test_templates_of_a_person_stay_and_a_link_of_an_old_installation_goes(home):
+    """The link leads to the package that is installed now."""
+    add(home, "mycoder.py", EXAMPLE)
+    (home / "templates").symlink_to(home / "gone")
+    coders.make("mycoder", home=home)
+    assert (home / "templates/INSTRUCTION.md").is_file()
+    (home / "templates").unlink()
+    (home / "templates").mkdir()
+    add(home, "mycoder.py", EXAMPLE + "\n")
+    coders.make("mycoder", home=home)
+    assert list((home / "templates").iterdir()) == []

@@ -49,6 +49,17 @@ def test_a_program_that_is_missing_is_a_problem_of_its_coder_alone(fleet):
     assert mine.problem == "no-such-program is not on PATH"
 
 
+def test_a_coder_that_cannot_make_a_command_line_says_why(fleet):
+    """Installing a program of the coder's name would not help."""
+    text = "from fleet.coders.base import Coder\nclass Mine(Coder):\n"
+    text += "    name, context_limit = 'mine', 1000\n    def normalize_event(self, line): ...\n"
+    text += "    def build_argv(self, task, task_dir): return [open('/nope').read()]\n"
+    coder_file(fleet, "mine.py", text)
+    mine = next(coder for coder in coders_here(fleet) if coder.name == "mine")
+    assert mine.problem.startswith("its build_argv fails: FileNotFoundError")
+    assert mine.program == ""
+
+
 def test_a_broken_coder_file_is_shown_with_its_error(fleet):
     """The author of the file sees what is wrong, and no other coder is lost."""
     coder_file(fleet, "broken.py", "def")

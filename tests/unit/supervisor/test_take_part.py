@@ -11,12 +11,13 @@ from fleet.home.status_file import PAUSED
 from fleet.queue.sql.hosts.shared_news import RunSpend
 from fleet.schemas import Spend
 from fleet.spending.day_ledger import SpendEntry
+from fleet.supervisor.hosts import host_offer
 from fleet.supervisor.hosts.heartbeat import Heartbeat
 from fleet.supervisor.hosts.host_offer import machine_of
 from fleet.supervisor.hosts.share_news import tell_spending
 from fleet.supervisor.hosts.take_part import keep_part
 from fleet.supervisor.state import QueueChanged
-from tests.builders import NOW
+from tests.builders import NOW, trust_coders
 from tests.contract.test_hosts import TTL, a_host
 
 DAY = "2026-01-01"
@@ -54,6 +55,7 @@ def state(home):
         home=home, heartbeat=beat, meter=SimpleNamespace(ledger=Ledger()), config=settings,
         assignments=OneTask(["a task"]), events=[], now=lambda: NOW, accounts=Rooms(),
         backoff=SimpleNamespace(why=""),
+        pool=SimpleNamespace(submit=lambda job, done: done(job())),
     )  # fmt: skip
 
 
@@ -133,3 +135,21 @@ def test_a_host_without_room_leaves_tasks_to_one_that_has_some(state, monkeypatc
     keep_part(state, ending=False)
     assert state.heartbeat.offer_now("claude").rests is False
     assert state.events == [QueueChanged()]
+
+
+def test_a_coder_that_is_trusted_while_a_supervisor_runs_is_offered(state, monkeypatch):
+    """A task that waits for it need not wait for the next supervisor."""
+    monkeypatch.setattr(host_offer, "_LOOK_EVERY", 0.0)
+    keep_part(state, ending=False)
+    before = state.heartbeat.host.coders
+    folder = state.home.path / "coders"
+    folder.mkdir()
+    (folder / "mine.toml").write_text('argv = ["sh", "{prompt}"]\n')
+    keep_part(state, ending=False)
+    assert "mine" not in state.heartbeat.host.coders
+    trust_coders(state.home.path)
+    state.events.clear()
+    keep_part(state, ending=False)
+    assert "mine" in state.heartbeat.host.coders
+    assert any(isinstance(event, QueueChanged) for event in state.events)
+    assert "mine" not in before

@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from fleet import __version__
+from fleet.coders import trusted_files
 from fleet.coders.installed import coders_on
 from fleet.config import KEYS, Config
 from fleet.files.safe_read import read_bounded
@@ -51,6 +52,11 @@ def runnable_coders(home: Home) -> dict[str, str]:
     return {each.name: " ".join(each.version.split())[:80] for each in here if each.path}
 
 
+def coder_files_stamp(home: Home) -> tuple[object, ...]:
+    """A value that changes when a coder's file is added, changed or trusted."""
+    return tuple(trusted_files.stamp(str(path)) for path in trusted_files.files(home.path))
+
+
 def machine_of(home: Home) -> str:
     """A text that tells this home on this machine from a copy of the home elsewhere."""
     machine = read_bounded(_MACHINE, 1 << 10) or platform.node().encode()
@@ -68,6 +74,8 @@ class Reach:
         self._look_at = 0.0
         #: Coders that have no room here, while another host has some.
         self.resting: frozenset[str] = frozenset()
+        #: The files of coders as they were looked at last; None: at the start of the supervisor.
+        self._coder_files: tuple[object, ...] | None = None
 
     @property
     def is_due(self) -> bool:
@@ -76,6 +84,11 @@ class Reach:
             return False
         self._look_at = time.monotonic() + _LOOK_EVERY
         return True
+
+    def coders_changed(self, home: Home) -> bool:
+        """The files of coders are not as they were at the last call."""
+        before, self._coder_files = self._coder_files, coder_files_stamp(home)
+        return before is not None and before != self._coder_files
 
     def miss(self, url: str) -> None:
         """A repository did not answer: other hosts may reach it, and this host tries later."""

@@ -17,7 +17,13 @@ from fleet.runs.run_directory import Run
 from fleet.schemas import Host
 from fleet.schemas.account import read_chain
 from fleet.supervisor.hosts.heartbeat import Heartbeat, NoHosts
-from fleet.supervisor.hosts.host_offer import host_of, labels_of, machine_of, resting_coders
+from fleet.supervisor.hosts.host_offer import (
+    host_of,
+    labels_of,
+    machine_of,
+    resting_coders,
+    runnable_coders,
+)
 from fleet.supervisor.hosts.share_news import hear_limits, hear_spending
 from fleet.supervisor.state import QueueChanged, SupervisorState
 from fleet.travel.missing_tasks import missing_tasks
@@ -81,7 +87,10 @@ def _why_idle(state: SupervisorState) -> str:
 
 
 def _look_around(state: SupervisorState, heartbeat: Heartbeat) -> None:
-    """See which code is here already, and which accounts have room."""
+    """See which coders and which code are here, and which accounts have room."""
+    if heartbeat.reach.coders_changed(state.home):
+        # Programs tell their versions, which takes time.
+        state.pool.submit(partial(runnable_coders, state.home), partial(_offer_coders, state))
     names = heartbeat.host.coders
     heartbeat.update(
         mirrors=warm_addresses(state.home.path),
@@ -93,6 +102,13 @@ def _look_around(state: SupervisorState, heartbeat: Heartbeat) -> None:
     resting = frozenset[str]() if chained else resting_coders(heartbeat.host, others)
     heartbeat.reach.resting = resting
     if before - resting:
+        state.events.append(QueueChanged())
+
+
+def _offer_coders(state: SupervisorState, coders: dict[str, str]) -> None:
+    """Offer the coders that a person has added or trusted since."""
+    if not isinstance(state.heartbeat, NoHosts):
+        state.heartbeat.update(coders=coders)
         state.events.append(QueueChanged())
 
 

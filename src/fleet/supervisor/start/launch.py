@@ -2,8 +2,8 @@
 
 import os
 import sys
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -19,6 +19,7 @@ from fleet.config.otel import OtelSettings
 from fleet.errors import BadInput, FleetError, InvalidTask, NotHere
 from fleet.files.agent_place import AgentPlace
 from fleet.files.atomic_write import write_atomically
+from fleet.files.machine_short import is_short
 from fleet.files.put_aside import put_aside
 from fleet.files.safe_read import check_directory
 from fleet.home import HOOK, Home, clone_record, compare_json, landing_json, messages
@@ -386,16 +387,25 @@ def _words(
     coder: Coder, task: Task, task_dir: Path, env: Mapping[str, str]
 ) -> tuple[tuple[str, ...], bytes]:
     """The argv and the prompt. Raises FleetError."""
-    try:
+    with _blamed_on(coder):
         leave_out = coder.left_out(env, str(task.cwd))
         coder.options = structs.replace(coder.options, leave_out=leave_out)
         prompt = coder.prompt(task, task_dir).encode(errors="replace")
-        if not coder.prompt_on_stdin:
-            write_atomically(coder.prompt_file(task_dir), prompt, durable=False)
+        file = None if coder.prompt_on_stdin else coder.prompt_file(task_dir)
+    if file is not None:
+        write_atomically(file, prompt, durable=False)
+    with _blamed_on(coder):
         return tuple(map(str, coder.build_argv(task, task_dir))), prompt
-    except OSError:
-        raise
+
+
+@contextmanager
+def _blamed_on(coder: Coder) -> Generator[None]:
+    """Make an error of the coder's own code a FleetError that names the coder."""
+    try:
+        yield
     except Exception as error:  # a coder may be foreign code
+        if isinstance(error, OSError) and is_short(error):
+            raise
         why = f"coder {coder.name} failed: {type(error).__name__}: {error}"
         raise FleetError(why) from error
 
