@@ -5,6 +5,7 @@ the run's outcome.json. A cost comes from the CLI, or from tokens and prices whe
 none; a cost that is not known stays unknown in every sum and is never 0.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -34,6 +35,38 @@ BYS: tuple[By, ...] = get_args(By)
 ENOUGH = 5
 
 
+#: How a run ended, for counting.
+RunEndKind = Literal[
+    #: The claim holds.
+    "accepted",
+    #: The claim was refused.
+    "unverified",
+    #: The agent finished without a claim.
+    "unclaimed",
+    #: A person has to answer or to approve.
+    "asked",
+    "stalled",
+    #: A limit of the run or a budget.
+    "limited",
+    #: A limit or an outage of the account.
+    "rate_limited",
+    "context_full",
+    "stopped",
+    #: The run broke, or no record says how it ended.
+    "failed",
+]
+_KIND_OF: Mapping[str, RunEndKind] = MappingProxyType(
+    {
+        "NeedsHuman": "asked",
+        "Stalled": "stalled",
+        "LimitExceeded": "limited",
+        "RateLimited": "rate_limited",
+        "ContextFull": "context_full",
+        "Stopped": "stopped",
+    }
+)
+
+
 class EndedRun(Struct, frozen=True, kw_only=True):
     """A run that is over: what fleet saw of the run, and how the run was settled."""
 
@@ -45,6 +78,18 @@ class EndedRun(Struct, frozen=True, kw_only=True):
     def closed(self) -> bool:
         """The run's claim holds: the task is closed, or will be once the work has landed."""
         return self.ending is not None and bears_out(self.ending.settlement)
+
+    @property
+    def kind(self) -> RunEndKind:
+        """How the run ended: exactly one kind for each run."""
+        receipt = self.receipt
+        if self.closed:
+            return "accepted"
+        if receipt.outcome != "Finished":
+            return _KIND_OF.get(receipt.outcome, "failed")
+        if receipt.verdict and (receipt.verdict.findings or receipt.verdict.trespasses):
+            return "unverified"
+        return "unclaimed" if receipt.claim is None else "asked"
 
     @property
     def failed_attempt(self) -> bool:
@@ -87,13 +132,20 @@ class CoderRecord(Struct, frozen=True, kw_only=True):
     model: str
     runs: int = 0
     tasks: int = 0
-    #: Tasks that were closed as checked, tasks that were closed as plausible, and runs by how else
-    #: they ended. The first two are never added: only a check shows that the work is done.
+    #: Tasks that were closed as checked, and as plausible. They are never added: only a check shows
+    #: that the work is done.
     checked: int = 0
     plausible: int = 0
+    #: Runs by how they ended (`RunEndKind`): each run counts once.
+    accepted: int = 0
     unverified: int = 0
+    unclaimed: int = 0
+    asked: int = 0
     stalled: int = 0
     limited: int = 0
+    rate_limited: int = 0
+    context_full: int = 0
+    stopped: int = 0
     failed: int = 0
     #: Failed attempts that were followed by another run of the same task.
     retries: int = 0
@@ -215,7 +267,7 @@ def records(runs: Iterable[EndedRun]) -> list[CoderRecord]:
 def _record(coder: str, model: str, group: list[EndedRun], last: Mapping[str, int]) -> CoderRecord:
     """`last` is the number of each task's latest run, of any coder."""
     receipts = [run.receipt for run in group]
-    outcomes = [receipt.outcome for receipt in receipts]
+    kinds = Counter(run.kind for run in group)
     tasks = len({receipt.task_id for receipt in receipts})
     # Of several runs that closed a task the last one counts.
     closed = {run.receipt.task_id: run.receipt.closed_as for run in group if run.closed}
@@ -232,10 +284,16 @@ def _record(coder: str, model: str, group: list[EndedRun], last: Mapping[str, in
         tasks=tasks,
         checked=checked,
         plausible=plausible,
-        unverified=sum(bool(receipt.verdict and receipt.verdict.findings) for receipt in receipts),
-        stalled=outcomes.count("Stalled"),
-        limited=outcomes.count("LimitExceeded"),
-        failed=outcomes.count("Failed") + outcomes.count("Lost"),
+        accepted=kinds["accepted"],
+        unverified=kinds["unverified"],
+        unclaimed=kinds["unclaimed"],
+        asked=kinds["asked"],
+        stalled=kinds["stalled"],
+        limited=kinds["limited"],
+        rate_limited=kinds["rate_limited"],
+        context_full=kinds["context_full"],
+        stopped=kinds["stopped"],
+        failed=kinds["failed"],
         retries=sum(
             run.failed_attempt and run.receipt.run < last[run.receipt.task_id] for run in group
         ),

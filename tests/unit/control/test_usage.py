@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
+from typing import get_args
 
 import pytest
 from click.testing import CliRunner
@@ -14,10 +15,10 @@ from fleet.cli.cost.usage import command as usage
 from fleet.cli.cost.usage import show as show_usage
 from fleet.cli.run.status import rows
 from fleet.control.status import fleet_status
-from fleet.control.usage import EndedRun, ended_runs, records, spent
+from fleet.control.usage import EndedRun, RunEndKind, ended_runs, records, spent
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import write_ending
-from fleet.schemas import Closed, Finding, Finished, Receipt, Released, Usage, Verdict
+from fleet.schemas import Closed, Finding, Finished, Outcome, Receipt, Released, Usage, Verdict
 from tests.builders import a_run, an_ending
 
 NOW = datetime.now(UTC)
@@ -114,6 +115,20 @@ def test_days_come_in_their_order():
     names = [row.name for row in spent(days, "day")]
     assert names == sorted(names)
     assert len(names) == 3
+
+
+@pytest.mark.parametrize("outcome", [kind.__name__ for kind in get_args(Outcome)])
+def test_every_run_counts_in_exactly_one_kind_of_end(outcome):
+    """No run vanishes from the table, whatever it ended with."""
+    unclaimed = EndedRun(
+        receipt=receipt(outcome=outcome, verdict=None, claim=None),
+        ending=ending(closed=False, counts=True),
+    )
+    found = [unclaimed, run("b", good=False, outcome=outcome), run("c", outcome=outcome)]
+    (row,) = records(found)
+    assert sum(getattr(row, kind) for kind in get_args(RunEndKind)) == row.runs == 3
+    assert row.accepted == 1
+    assert row.unclaimed == (outcome == "Finished")
 
 
 def test_a_handful_makes_no_rate():

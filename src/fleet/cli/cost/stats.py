@@ -6,7 +6,7 @@ from fleet import control
 from fleet.cli.cost.usage import NOTHING, moment
 from fleet.cli.json_output import print_json
 from fleet.cli.terminal_text import painted, table, terminal_width
-from fleet.control.usage import ENOUGH, CoderRecord, ended_runs, records
+from fleet.control.usage import ENOUGH, CoderRecord, RunEndKind, ended_runs, records
 from fleet.schemas.shown_text import count, one_line
 
 
@@ -19,7 +19,8 @@ def command(since: str | None, as_json: bool) -> None:
     A task is checked if a verify command passed, and plausible if nothing contradicts the claim and
     nothing proves it; the two are never added. The rows are no ranking: tasks differ. A rate of
     fewer than five tasks is not shown. A retry is a run that failed and was followed by another of
-    the same task. To see several on one task: fleet compare.
+    the same task. The columns after that say how the runs ended that closed nothing. To see several
+    on one task: fleet compare.
     """
     fleet = control.opened()
     found = records(ended_runs(fleet, moment(since)))
@@ -34,20 +35,31 @@ def command(since: str | None, as_json: bool) -> None:
         click.echo(painted(f"-: of fewer than {ENOUGH} tasks, or not known", "dim"))
 
 
-_HEAD = (
-    "coder", "tasks", "checked", "plausible", "runs", "retries", "$/checked", "unverified",
-    "stalled", "limited", "failed", "tokens",
+_HEAD = ("coder", "tasks", "checked", "plausible", "runs", "retries", "$/checked")
+#: How runs ended that were not accepted. Only kinds that occurred are shown.
+_ENDS: tuple[RunEndKind, ...] = (
+    "unverified", "unclaimed", "asked", "stalled", "limited", "rate_limited", "context_full",
+    "stopped", "failed",
 )  # fmt: skip
 #: Which columns go first where there is no room; --json has all of them.
-_DROP = (
-    "tokens", "failed", "limited", "stalled", "unverified", "retries", "runs", "$/checked", "tasks",
-)  # fmt: skip
+_DROP = ("tokens", "retries", "$/checked", "runs", "tasks")
 
 
 def show(found: list[CoderRecord], columns: int) -> None:
     """Print the table, `columns` wide at most."""
-    rows = [(one_line(f"{row.coder} {row.model}".strip()), *_cells(row)) for row in found]
-    for line in table(_HEAD, rows, right=_HEAD[1:], width=columns, drop=_DROP):
+    ends = [kind for kind in _ENDS if any(getattr(row, kind) for row in found)]
+    head = (*_HEAD, *(kind.replace("_", "-") for kind in ends), "tokens")
+    rows = [
+        (
+            one_line(f"{row.coder} {row.model}".strip()),
+            *_cells(row),
+            *(str(getattr(row, kind)) for kind in ends),
+            count(row.tokens) + ("+?" if row.uncounted else "") if row.tokens else "?",
+        )
+        for row in found
+    ]
+    drop = (*_DROP, *reversed(head[len(_HEAD) : -1]))
+    for line in table(head, rows, right=head[1:], width=columns, drop=drop):
         click.echo(line)
 
 
@@ -60,11 +72,6 @@ def _cells(row: CoderRecord) -> tuple[str, ...]:
         str(row.runs),
         str(row.retries),
         "-" if row.cost_per_checked is None else f"{mark}{row.cost_per_checked:.2f}",
-        str(row.unverified),
-        str(row.stalled),
-        str(row.limited),
-        str(row.failed),
-        count(row.tokens) + ("+?" if row.uncounted else "") if row.tokens else "?",
     )
 
 
