@@ -22,6 +22,16 @@ class TestDependencies:
             "type": "blocks",
         }
 
+    def test_a_task_in_progress_does_not_wait(self, bd):
+        """The edge counts for its next run: the one that works now is not stopped by it."""
+        bd.tasks("a", "b")
+        bd.ok("update a --claim")
+        done = bd("dep add a b")
+        assert (done.code, done.out) == (0, "fleet-a depends on fleet-b (blocks)\n")
+        assert "fleet-a is in progress, and its run does not wait for fleet-b" in done.err
+        bd.ok("close b")
+        assert bd("dep add a b").err == ""
+
     @pytest.mark.parametrize(
         ("line", "kind"),
         [

@@ -25,6 +25,11 @@ def _add(call: Call) -> Reply:
         call.queue.depend(task.id, target.id, kind, by=call.actor)
     ids = {"issue_id": task.id, "depends_on_id": target.id}
     text = f"{task.id} depends on {target.id} ({kind})"
+    if kind == "blocks" and task.status == "in_progress" and target.status != "closed":
+        call.warn(
+            f"Warning: {task.id} is in progress, and its run does not wait for {target.id}."
+            f" To end the run: fleet stop {task.id}"
+        )
     return call.confirmed(text, {"status": "added", **ids, "type": kind})
 
 

@@ -254,7 +254,9 @@ def _shared_reason(at: Conditions) -> Waiting:
         return Waiting(reason=at.stands_still)
     if now.runs >= now.slots:
         return Waiting(
-            reason=f"all {now.slots} slots are in use",
+            reason="the only slot is in use"
+            if now.slots == 1
+            else f"all {now.slots} slots are in use",
             way_on=_line(f"fleet config set max_concurrent={now.slots + 1}"),
         )
     return Waiting(reason="its turn comes")
