@@ -179,9 +179,9 @@ def test_the_log_is_printed_whole_or_from_its_end(home):
     """And a number that is none is refused with the way out."""
     assert "no supervisor has logged anything" in home.fleet("log", code=1)
     home.supervise()
-    lines = home.fleet("log").splitlines()
+    lines = home.fleet("log", "--json").splitlines()
     assert json.loads(lines[0])["action"] == "started"
-    assert home.fleet("log", "1").splitlines() == [lines[-1]]
+    assert home.fleet("log", "1", "--json").splitlines() == [lines[-1]]
     for word in ("0", "-5", "many", "1.5"):
         assert "N must be a positive whole number" in home.fleet("log", word, code=2)
 
@@ -190,7 +190,7 @@ def test_following_the_log_goes_on_until_it_is_interrupted(home):
     """What the supervisor does next appears at once; Ctrl-C is no error."""
     home.supervise()
     follower = home.start("log", "1", "--follow")
-    assert json.loads(follower.stdout.readline())["action"]
+    assert "supervis" in follower.stdout.readline()
     task_id = home.add("exit 1")
     while task_id not in (line := follower.stdout.readline()):
         assert line
@@ -520,11 +520,14 @@ def test_show_names_the_tasks_that_a_task_waits_for(home):
     assert "waits for" not in home.fleet("show", second)
 
 
-def test_logs_are_sentences_on_a_terminal_and_json_in_a_pipe(home):
-    """People read the one, programs the other; --json is raw everywhere."""
+def test_the_log_is_sentences_everywhere_and_json_on_demand(home):
+    """A person reads it through `less` and `grep`; a program says --json."""
     home.add("exit 3")
     home.fleet("run", "--until-idle", code=NEEDS_YOU)
-    assert all(json.loads(line)["action"] for line in home.fleet("log").splitlines())
+    assert all(json.loads(line)["action"] for line in home.fleet("log", "--json").splitlines())
+    lines = home.fleet("log").splitlines()
+    assert "supervising" in lines[0]
+    assert not any('"action"' in line for line in lines)
     process, screen = home.start_on_terminal("log")
     text = screen.rest()
     assert process.wait(PATIENCE) == 0

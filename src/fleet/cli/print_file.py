@@ -1,5 +1,5 @@
 """Print files: byte for byte into a pipe; on a terminal with control characters escaped, JSON lines
-as sentences and diffs in colour.
+as sentences and diffs in colour. The supervisor's log is sentences in a pipe too.
 """
 
 import codecs
@@ -12,7 +12,7 @@ from fleet.cli.terminal_text import folded, painted, terminal_width
 from fleet.control.tasks.task_files import log_line
 from fleet.control.view.task.transcript import TranscriptEntry, entries_of
 from fleet.schemas import FileChange
-from fleet.schemas.shown_text import cut, harmless, moment, one_line
+from fleet.schemas.shown_text import cut, harmless, headline, moment, one_line
 
 #: The least room of an event on a terminal, however narrow that is.
 _LEAST_ROOM = 20
@@ -21,8 +21,8 @@ _DIFF_STYLES = (("+++", "bold"), ("---", "bold"), ("+", "green"), ("-", "red"), 
 
 
 def put_lines(chunks: Iterable[bytes], *, raw: bool) -> None:
-    """Print JSON lines: as sentences on a terminal, unless they are wanted raw."""
-    if raw or not sys.stdout.isatty():
+    """Print JSON lines as sentences, or as they are."""
+    if raw:
         put(chunks)
         return
     for line in readable(chunks, datetime.now().astimezone()):
@@ -44,7 +44,8 @@ def _shown(raw: bytes, now: datetime) -> Iterator[str]:
     width = terminal_width()
     if (line := log_line(raw)) is not None:
         head = _when(line.ts, now)
-        yield painted(head, "dim") + folded(one_line(line.text), len(head), width)
+        way = f"fleet task {line.task} receipt" if line.task else ""
+        yield painted(head, "dim") + folded(headline(line.text, way), len(head), width)
         return
     for entry in entries_of(0, raw):
         if (words := _words(entry)) is not None:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from fleet.files.append_file import append, append_in
-from fleet.schemas.shown_text import one_line
+from fleet.schemas.shown_text import headline
 
 KEPT = timedelta(days=30)
 #: A log file that has reached this size takes no more lines.
@@ -53,11 +53,9 @@ class Log:
         if task_dir is not None:
             self._append(partial(append_in, task_dir, "log.jsonl", line))
         if self._echo is not None:
-            first, _, rest = text.strip().partition("\n")
-            if rest:  # what a verify command printed, most likely; the logs have all of it
-                way = f" (fleet task {task_dir.name} receipt)" if task_dir is not None else ""
-                first = f"{first.rstrip(': ')} …{way}"
-            self._show(self._echo, f"{now.astimezone():%H:%M:%S}  {first}")
+            # More lines are most likely what a verify command printed; the logs have all of it.
+            way = f"fleet task {task_dir.name} receipt" if task_dir is not None else ""
+            self._show(self._echo, f"{now.astimezone():%H:%M:%S}  {headline(text, way)}")
 
     def say_once(self, action: str, text: str, *, task_dir: Path | None = None) -> None:
         """Write a line unless this log was given the same text before."""
@@ -73,7 +71,7 @@ class Log:
 
     def _show(self, echo: Callable[[str], None], text: str) -> None:
         try:
-            echo(one_line(text))
+            echo(text)
         except OSError:
             self._echo = None  # the terminal or pipe was closed; the log has all lines
 

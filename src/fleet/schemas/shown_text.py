@@ -29,6 +29,14 @@ def first_line(text: str) -> str:
     return one_line(text.strip().partition("\n")[0])
 
 
+def headline(text: str, where: str = "") -> str:
+    """The first line of a text, with a mark if it has more; `where` tells where those are read."""
+    first, _, rest = text.strip().partition("\n")
+    if not rest:
+        return one_line(first)
+    return one_line(f"{first.rstrip(': ')} …{f' ({where})' if where else ''}")
+
+
 def ending_words(outcome: str, why: str) -> str:
     """`Stalled (silent): nothing moved for 7m`: the outcome, and why, each of them once."""
     rest = first_line(why).rstrip(": ")

@@ -1,5 +1,6 @@
 """`fleet task`: the files of one task, receipts and diffs."""
 
+import sys
 from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
@@ -117,7 +118,8 @@ def command(
             name = ""
         return
     found = document(fleet, task_id, what, number)
-    show = partial(put_lines, raw=as_json) if what in ("log", "events") else put
+    raw = as_json or not sys.stdout.isatty()
+    show = partial(put_lines, raw=raw) if what in ("log", "events") else put
     if not follow:
         show(whole(found))
         return

@@ -14,12 +14,12 @@ from fleet.errors import BadInput
 @click.command("log", context_settings={"ignore_unknown_options": True})
 @click.argument("lines", metavar="[N]", required=False)
 @click.option("--follow", "-f", is_flag=True, help="Go on as more is written, until Ctrl-C.")
-@click.option("--json", "as_json", is_flag=True, help="The lines as they are, on a terminal too.")
+@click.option("--json", "as_json", is_flag=True, help="The JSON lines of the file.")
 def command(lines: str | None, follow: bool, as_json: bool) -> None:
     """Print the supervisor's newest log file ($FLEET_HOME/logging/fleet-<date>.jsonl).
 
-    N prints only its last N lines. On a terminal they are sentences; in a pipe they are the JSON
-    lines of the file.
+    N prints only its last N lines. Each is a time and a sentence; --json prints the lines as the
+    file has them.
     """
     put = partial(put_lines, raw=as_json)
     count = None if lines is None else _positive(lines)

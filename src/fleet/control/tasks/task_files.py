@@ -56,11 +56,14 @@ _SETTLING = 3.0
 
 
 class LogLine(Struct, frozen=True):
-    """A line of the supervisor's log or of a task's: the action, the moment, and the sentence."""
+    """A line of the supervisor's log or of a task's: the action, the moment, the sentence, and the
+    task that it is about.
+    """
 
     action: str
     ts: datetime
     text: str = ""
+    task: str = ""
 
 
 def log_line(raw: bytes) -> LogLine | None:
