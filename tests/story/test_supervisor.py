@@ -99,7 +99,10 @@ def test_a_limit_cools_one_coder_and_costs_no_attempt(scene):
     scene.until_status(free, "closed")
     released = scene.until_logged("released", 2)
     assert {line["task"] for line in released} == {refused, waiting}
-    assert scene.runs(waiting) == []
+    third = scene.add(WORK)
+    scene.until(lambda: scene.task(third).not_before is not None)
+    assert len(scene.log("released")) == 2, "one line for one hold"
+    assert scene.runs(waiting) == scene.runs(third) == []
     assert failures(scene, refused) == "0"
     # Nothing says how long, so one of them asks again soon, and the account's pace decides.
     state = open_accounts(scene.home.path).states["actor"]

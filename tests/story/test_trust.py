@@ -86,7 +86,7 @@ def test_a_run_until_idle_does_not_wait_for_a_coder_that_is_not_trusted(scene):
     supervisor = scene.supervise("--until-idle")
     assert scene.until_ended(supervisor) == 0
     assert (scene.status(task), scene.runs(task)) == ("open", [])
-    said = scene.fleet("log", "20").stdout
+    said = scene.fleet("log", "20", "--json").stdout
     assert "1 task waits, and nothing will open by itself (fleet status): coder mine: " in said
     (released,) = scene.log("released")
     again = scene.queue.get(task).not_before

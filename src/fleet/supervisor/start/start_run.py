@@ -28,7 +28,7 @@ from fleet.home.trusted_commands import UNTRUSTED_THERE, untrusted, waits_text
 from fleet.queue.protocol import Filter
 from fleet.runs.outcome_history import believed_ending, history
 from fleet.runs.run_directory import check_task_directory, latest_run
-from fleet.schemas import Lease, Task
+from fleet.schemas import Lease, Released, Task
 from fleet.schemas.decision import Decision, blocked, plain_text, released
 from fleet.settlement.session_files import keep_sessions
 from fleet.settlement.settle_table import stopped
@@ -47,6 +47,7 @@ from fleet.supervisor.finish_run import give_up, settle
 from fleet.supervisor.hosts.host_travel import Arrived, HostTravel
 from fleet.supervisor.queue_io.reopen_tasks import wake
 from fleet.supervisor.start.agent_bin import AgentPrograms
+from fleet.supervisor.start.hold_news import HoldNews
 from fleet.supervisor.start.launch import launch, make_ready, moved, placed
 from fleet.supervisor.start.workspace import (
     NoRoom,
@@ -98,6 +99,7 @@ class RunStarter:
         self._waiting: defaultdict[str, set[str]] = defaultdict(set)
         #: The tasks that wait for commands which are just being tried, by base.
         self._untried: defaultdict[str, set[str]] = defaultdict(set)
+        self._holds = HoldNews()
 
     def read_other_tasks(self) -> None:
         """Learn where other tasks have their directories: a run has no business there. Does nothing
@@ -227,14 +229,20 @@ class RunStarter:
             return
         refusal = self._state.meter.refusal(task, place.ruled.policy, place.cwd)
         if refusal is not None:
-            settle(self._state, assignment, refusal)
+            self._hold(assignment, refusal)
             return
         ready = self._ready(assignment.lease, place, task_dir)
         if isinstance(ready, Wait):
-            decision = released(ready.why, not_before=ready.until)
-            settle(self._state, assignment, decision)
+            self._hold(assignment, released(ready.why, not_before=ready.until))
         else:
             self._prepare(assignment, ready, task_dir)
+
+    def _hold(self, assignment: Assignment, decision: Decision) -> None:
+        """Put a task off; the log tells the reason once for all tasks that it holds."""
+        end, news = decision.settlement, True
+        if isinstance(end, Released):
+            news = self._holds.is_news(decision.why, end.not_before, self._state.now())
+        settle(self._state, assignment, decision, logged=news)
 
     def _wait_for_trust(self, why: str, there: str) -> Decision:
         """A task whose commands or coder are not trusted here goes back: on a shared queue at once,
