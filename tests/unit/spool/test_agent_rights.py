@@ -1,9 +1,13 @@
 """The table of what an agent may do: whole, and every row of it as promised."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from fleet.bd.command_line import STORAGE, VERBS, find_verb
+from fleet.bd.command import GLOBAL
+from fleet.bd.command_line import STORAGE, VERBS, find_verb, read_line, split_command
 from fleet.bd.fleet_flags import OWN
+from fleet.bd.pflag import FlagError, canonical, parse
 from fleet.cli import COMMANDS
 from fleet.errors import BadInput, Refused
 from fleet.spool.agent_rights import BD, FLEET, allowed, check_fleet
@@ -151,3 +155,83 @@ def test_an_empty_id_names_no_task():
 def test_reading_never_writes():
     """No verb that always changes the queue is among those that read."""
     assert [name for name in READS if (verb := find_verb(name)) and verb.writes] == []
+
+
+#: Words and values that one reader could take for something else than another does.
+MISLEADING = (
+    "fleet-own", "own", "fleet-new", "fleet-other", "--force", "-f", "--", "-", "--actor", "close",
+    "add", "dep", "create", "x", "", "a,b", "blocks:fleet-other", "closed", "-1", "true", "--help",
+    "--db", "-h", "0", "--reason=x", "--claim", "--id", "--json=false",
+)  # fmt: skip
+
+
+@st.composite
+def flags_of(draw, verb, mostly=None):
+    """A flag in one of the ways that it can be typed, with a value that misleads; mostly one of
+    those that the agent may give.
+    """
+    known = (*(verb.flags if verb else ()), *GLOBAL, *OWN)
+    some = [flag for flag in known if mostly is None or flag.name in mostly]
+    flag = draw(st.sampled_from(some if some and draw(st.integers(0, 4)) else known))
+    fitting = {"number": ("1", "0"), "switch": ("true", "false")}.get(flag.kind, MISLEADING)
+    value = draw(st.sampled_from(fitting))
+    long = draw(st.sampled_from((flag.name, *flag.aliases)))
+    ways = [[f"--{long}={value}"], [f"--{long}"] if flag.kind == "switch" else [f"--{long}", value]]
+    if flag.short:
+        cluster = "".join(draw(st.lists(st.sampled_from("fqvj"), max_size=2)))
+        ways += [[f"-{flag.short}{value}"], [f"-{cluster}{flag.short}", value],
+                 [f"-{flag.short}={value}"], [f"-{flag.short}{cluster}"]]  # fmt: skip
+    return draw(st.sampled_from(ways))
+
+
+@st.composite
+def bd_lines(draw):
+    """A line of some verb, with words and flags in any order and place."""
+    name = draw(st.sampled_from(sorted(name for name in BD if BD[name].kind != "storage")))
+    verb, right = find_verb(name), BD[name]
+    words = st.sampled_from(["fleet-own", *MISLEADING]).map(lambda word: [word])
+    pieces = st.one_of(st.just(["fleet-own"]), words, flags_of(verb, right.flags))
+    front = draw(st.lists(flags_of(None), max_size=1)) if draw(st.integers(0, 3)) == 0 else []
+    between = draw(st.lists(flags_of(verb), max_size=1)) if " " in name else []
+    rest = draw(st.lists(pieces, max_size=5))
+    behind = draw(st.lists(words, min_size=1, max_size=3)) if draw(st.booleans()) else []
+    first, *second = name.split()
+    parts = [*front, [first], *between, second, *rest, ["--"] if behind else [], *behind]
+    return [word for part in parts for word in part]
+
+
+@settings(max_examples=400, deadline=None)
+@given(line=bd_lines(), program=st.sampled_from(["bd", "fleet"]))
+def test_what_was_ruled_of_a_line_of_bd_is_what_runs(line, program):
+    """The line that is carried out is the one that was read: a person's reader and the real bd,
+    which gets it in its canonical form, make the same of it.
+    """
+    args = ["bd", *line] if program == "fleet" else line
+    try:
+        asked = allowed(program, args, task="fleet-own", follow_ups=("fleet-new",))
+    except (Refused, BadInput):
+        return
+    verb = find_verb(asked.name)
+    if verb is None:
+        assert (asked.line.values, asked.line.words) == ({}, ())
+        return
+    right, given = BD[asked.name], frozenset(asked.line.values)
+    assert right.kind != "refused"
+    if asked.line.switch("help"):
+        assert asked.kind == "read"
+        return
+    theirs = frozenset(flag.name for flag in OWN) - {flag.name for flag in GLOBAL}
+    assert not given & (right.refused_flags | theirs | {"actor", "author", "db", "database"})
+    try:
+        assert read_line(line, None, env={}).line == asked.line
+    except FlagError:
+        assert right.kind in ("create", "claim"), "only these know fleet's own flags"
+    name, rest = split_command([*asked.name.split(), *canonical(asked.line)])
+    again = parse((*verb.flags, *GLOBAL), rest)
+    assert (name, dict(again.values), again.words) == (
+        asked.name, dict(asked.line.values), asked.line.words,
+    )  # fmt: skip
+    if right.kind == "claim":
+        named = asked.line.words[:1] if asked.name == "done" else asked.line.words
+        assert named
+        assert set(named) <= {"own", "fleet-own"}
