@@ -59,14 +59,21 @@ class TelegramFake(HttpFake):
             self.updates.append({"update_id": next(self._update_ids), **body})
             self.changed.notify_all()
 
-    def press(self, user, message, number):
-        """A person presses a button of a message."""
+    def press(self, user, message, number, *, data=None, chat=None):
+        """A person presses a button of a message; `data`: what their program sends in its place."""
         buttons = message["reply_markup"]["inline_keyboard"]
-        data = buttons[number][0]["callback_data"]
-        self._update(callback_query={"id": "cb1", "from": {"id": user}, "data": data})
+        data = data or buttons[number][0]["callback_data"]
+        bears = {"message_id": message["message_id"], "chat": {"id": chat or user}}
+        query = {"id": "cb1", "from": {"id": user}, "message": bears, "data": data}
+        self._update(callback_query=query)
 
-    def say(self, user, text, reply_to=None):
-        """A person writes to the bot."""
+    def say(self, user, text, reply_to=None, chat=None):
+        """A person writes to the bot; `chat`: in a group."""
         earlier = {"reply_to_message": {"message_id": reply_to}} if reply_to else {}
         sender = {"id": user, "first_name": "Ada"}
-        self._update(message={"from": sender, "text": text, **earlier})
+        place = {"id": chat or user}
+        self._update(message={"from": sender, "chat": place, "text": text, **earlier})
+
+    def send_update(self, **body):
+        """Anything else that comes to the bot."""
+        self._update(**body)

@@ -1,7 +1,8 @@
 """Telegram, by four methods of the bot interface: answers come by button, or as a reply.
 
 `getUpdates` needs no address that the world can reach, and takes one reader a token. A bot is found
-by anyone, so only the numeric ids of the settings are told, heard or answered.
+by anyone, so only the numeric ids of the settings are told, heard or answered, each in its own chat
+with the bot: the number of a message means a question in that chat alone.
 """
 
 from collections.abc import Sequence
@@ -26,14 +27,20 @@ class _Sender(Struct, frozen=True):
     first_name: str = ""
 
 
+class _Chat(Struct, frozen=True):
+    id: int = 0
+
+
 class _Earlier(Struct, frozen=True):
     message_id: int = 0
+    chat: _Chat | None = None
 
 
 class PersonText(Struct, frozen=True):
     """A text that a person sent to the bot."""
 
     sender: _Sender | None = field(default=None, name="from")
+    chat: _Chat | None = None
     text: str = ""
     reply_to_message: _Earlier | None = None
 
@@ -43,7 +50,13 @@ class Pressed(Struct, frozen=True):
 
     id: str
     sender: _Sender | None = field(default=None, name="from")
+    #: The message that bears the button.
+    message: _Earlier | None = None
     data: str = ""
+
+    @property
+    def chat(self) -> _Chat | None:
+        return self.message.chat if self.message is not None else None
 
 
 class Update(Struct, frozen=True):
@@ -56,6 +69,10 @@ class Update(Struct, frozen=True):
 
 class _Parameters(Struct, frozen=True):
     retry_after: float | None = None
+
+
+class _Place(Struct, frozen=True):
+    update_id: int
 
 
 class BotAnswer(Struct, frozen=True):
@@ -146,6 +163,8 @@ class TelegramReader:
         if body is None or body.sender is None or body.sender.id not in self._users:
             return None  # a stranger is not even told that there is something here
         sender = body.sender.id
+        if body.chat is None or body.chat.id != sender:
+            return None  # a group counts its messages by itself, and others read it
         by = f"telegram {sender}"
         if isinstance(body, Pressed):
             nonce, option = pressed(body.data)
@@ -168,12 +187,18 @@ def updates(bot: Bot, since: str, wait: int) -> tuple[list[Update], str]:
     answer = bot.call("getUpdates", wait=wait, offset=offset, allowed_updates=_KINDS)
     if not answer.ok:
         raise ReadTrouble(answer.problem, answer.parameters.retry_after)
-    try:
-        found = msgspec.convert(answer.result or [], list[Update])
-    except msgspec.ValidationError as error:
-        raise ReadTrouble(f"Telegram sent what cannot be read: {error}") from None
-    newest = max((each.update_id for each in found), default=offset - 1)
+    newest, found = offset - 1, list[Update]()
+    for each in _listed(answer.result):
+        try:
+            newest = max(newest, msgspec.convert(each, _Place).update_id)
+            found.append(msgspec.convert(each, Update))
+        except msgspec.ValidationError:
+            continue  # one that cannot be read keeps no other from being read
     return found, str(newest + 1)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType]
 
 
 def _get(value: Any, name: str, default: Any) -> Any:
