@@ -250,24 +250,6 @@ def test_bd_alone_gives_the_overview(bd):
     assert all(f"\n  {name} " in overview for name in VERBS)
 
 
-def test_a_command_that_is_not_there_says_what_to_do(bd):
-    """The first line is bd's own, then come fleet's commands and beads; also for rare verbs."""
-    for name in ("frob", "kv", "stale", "reclaim", "link"):
-        said = bd.misused(name)
-        assert said.startswith(f'unknown command "{name}" for "bd"\n')
-        assert "fleet bd --help" in said
-        assert said.endswith("install beads: fleet init --queue beads")
-
-
-@pytest.mark.parametrize(
-    "line", ["create x --ephemeral", "list --watch", "show fleet-a --thread", "close x --continue"]
-)
-def test_a_flag_that_is_not_there_is_unknown(bd, line):
-    """Flags of the real bd that mean nothing on this queue are refused as pflag does."""
-    flag = line.split()[-1]
-    assert bd.misused(line) == f"unknown flag: {flag}"
-
-
 def test_help_as_a_value_is_a_value(bd):
     """`-d --help` gives a task the description `--help`, as pflag reads it."""
     assert bd("create x -d --help --json").json["description"] == "--help"

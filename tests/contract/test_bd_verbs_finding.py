@@ -209,5 +209,5 @@ def test_a_list_is_a_line_for_each_task(bd):
         "fleet-b  P0  open         second\n"
         "fleet-a  P2  open         first  (bug, @bob, ui)\n\n2 issues\n"
     )
-    assert bd.ok("list --pretty --long") == bd.ok("list")
+    assert bd.ok("list --flat --long") == bd.ok("list")
     assert "unknown format" in bd("list --format dot").err

@@ -7,7 +7,7 @@ from typing import Any, TextIO
 import msgspec
 from msgspec import UNSET
 
-from fleet.bd.pflag import Flag, Parsed
+from fleet.bd.pflag import Flag, Parsed, ignored
 from fleet.errors import BadInput, NotFound
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Settings, Task
@@ -39,24 +39,16 @@ class Verb(msgspec.Struct, frozen=True, kw_only=True):
     writes: bool = False
 
 
-_ONE_QUEUE = "Accepted for compatibility: fleet has one queue"
-_IGNORED = "Accepted for compatibility"
-
 #: Flags that every command takes.
 GLOBAL = (
     Flag("json", "switch", help="Output in JSON format"),
     Flag("format", help="Alias: --format json is --json"),
     Flag("actor", help="Who acts (default: $BEADS_ACTOR, git user.name, $USER)"),
-    Flag("directory", short="C", help=_ONE_QUEUE),
-    Flag("db", help=_ONE_QUEUE),
-    Flag("database", help=_ONE_QUEUE),
-    Flag("global", "switch", help=_ONE_QUEUE),
+    *ignored("directory/C", "db", "database", kind="text", why="fleet has one queue"),
+    *ignored("global", why="fleet has one queue"),
     Flag("quiet", "switch", "q", help="Leave out confirmations"),
-    Flag("verbose", "switch", "v", help=_IGNORED),
-    Flag("no-color", "switch", help=_IGNORED),
-    Flag("sandbox", "switch", help=_IGNORED),
-    Flag("dolt-auto-commit", help=_IGNORED),
-    Flag("ignore-schema-skew", "switch", help=_IGNORED),
+    *ignored("verbose/v", "no-color", "sandbox", "ignore-schema-skew", "cpu-profile"),
+    *ignored("dolt-auto-commit", "mem-profile", kind="text"),
     Flag("readonly", "switch", help="Block write operations"),
     Flag("help", "switch", "h", help="Show help for this command"),
 )

@@ -9,7 +9,8 @@ from typing import Any, TextIO
 from msgspec import UNSET
 
 from fleet.bd.command import GLOBAL, Call, Reply, Verb, encoded
-from fleet.bd.pflag import FlagError, Parsed, parse, parts
+from fleet.bd.only_beads import parse_line, unknown_command
+from fleet.bd.pflag import FlagError, Parsed, parts
 from fleet.errors import FleetError
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Settings
@@ -24,6 +25,7 @@ VERBS: Mapping[str, str] = {
     "comment": "comment:COMMENT",
     "comments": "comment:COMMENTS",
     "comments add": "comment:COMMENTS_ADD",
+    "comments list": "comment:COMMENTS",
     "count": "list_:COUNT",
     "create": "create:CREATE",
     "defer": "edits:DEFER",
@@ -160,8 +162,9 @@ def read_line(
     verb = find_verb(name)
     if verb is None:
         raise FlagError(unknown_command(name))
+    line = parse_line(name, (*verb.flags, *GLOBAL), rest)
     return call_of(
-        name, verb, parse((*verb.flags, *GLOBAL), rest), queue, env=env, settings=settings,
+        name, verb, line, queue, env=env, settings=settings,
         out=out, err=err, stdin=stdin, read_file=read_file,
     )  # fmt: skip
 
@@ -244,11 +247,3 @@ def _storage_reply(name: str, rest: Sequence[str], out: TextIO, env: Mapping[str
     as_json = "--json" in rest
     print(encoded(body, envelope=env.get("BD_JSON_ENVELOPE") == "1") if as_json else text, file=out)
     return code
-
-
-def unknown_command(name: str) -> str:
-    return (
-        f'unknown command "{name}" for "bd"\n'
-        "The commands of fleet's own queues: fleet bd --help\n"
-        "To have all commands of bd, install beads: fleet init --queue beads"
-    )

@@ -17,6 +17,7 @@ _VALUE = {
     "list": " strings",
     "array": " stringArray",
     "text": " string",
+    "optional": "[=string]",
 }
 
 

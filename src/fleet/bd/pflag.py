@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-FlagKind = Literal["text", "switch", "number", "list", "array"]
+FlagKind = Literal["text", "switch", "number", "list", "array", "optional"]
 Value = str | bool | int | tuple[str, ...]
 
 #: What a switch says that is on the line and off.
@@ -20,9 +20,18 @@ class FlagError(Exception):
     """The line cannot be read; the message is the one that bd prints."""
 
 
+class UnknownFlag(FlagError):
+    """A flag that the command does not declare; `flag` is its long name or its letter."""
+
+    def __init__(self, message: str, flag: str) -> None:
+        super().__init__(message)
+        self.flag = flag
+
+
 class Flag(Struct, frozen=True):
     """One flag. A `list` may be given more than once, each with several values by comma; an
-    `array` may be given more than once, each a value as it stands.
+    `array` may be given more than once, each a value as it stands. An `optional` flag has a value
+    only in the form `--flag=value`.
     """
 
     name: str
@@ -30,6 +39,15 @@ class Flag(Struct, frozen=True):
     short: str = ""
     aliases: tuple[str, ...] = ()
     help: str = ""
+    #: The flag changes nothing on fleet's own queues.
+    ignored: bool = False
+
+
+def ignored(*names: str, kind: FlagKind = "switch", why: str = "changes nothing") -> list[Flag]:
+    """Flags of bd without a meaning on fleet's own queues, each `name` or `name/letter`."""
+    found = [name.partition("/") for name in names]
+    text = f"Accepted for compatibility: {why}"
+    return [Flag(name, kind, letter, help=text, ignored=True) for name, _, letter in found]
 
 
 class Parsed(Struct, frozen=True):
@@ -63,6 +81,8 @@ def parse(flags: Sequence[Flag], args: Sequence[str]) -> Parsed:
     words: list[str] = []
     for part in parts(flags, args):
         values |= dict.fromkeys(part.switches, True)
+        if part.unknown:
+            raise UnknownFlag(part.wrong, part.unknown)
         if part.wrong:
             raise FlagError(part.wrong)
         if part.flag:
@@ -73,11 +93,11 @@ def parse(flags: Sequence[Flag], args: Sequence[str]) -> Parsed:
 
 def _value(flag: Flag, text: str | None, had: Value) -> Value:
     """What a flag on the line means; `had` is what the same flag said further left."""
-    if text is None:  # a switch: any other flag has a value
+    if text is None:  # a switch, or an optional value left out
         return True
     before = had if isinstance(had, tuple) else ()
     match flag.kind:
-        case "text":
+        case "text" | "optional":
             return text
         case "list":
             return (*before, *(v.strip() for v in text.split(",") if v.strip()))
@@ -127,6 +147,8 @@ class Part(Struct, frozen=True):
     switches: tuple[str, ...] = ()
     #: Why bd would refuse the piece; empty: bd would not.
     wrong: str = ""
+    #: The flag's name or letter, if the command does not declare the flag.
+    unknown: str = ""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -172,13 +194,13 @@ def _flag(known: Sequence[Flag], word: str, left: list[str]) -> Part:
             place += 1
         equals = rest = word[place + 1 :]
         rest = rest.removeprefix("=")
-        where = f"'{word[place]}' in {word}"
+        name, where = word[place], f"'{word[place]}' in {word}"
         unknown = f"unknown shorthand flag: {where}"
     front = tuple(switches)
     inside = rest if equals else None
     if flag is None:
-        return Part((word,), "", inside, front, unknown)
-    if equals or flag.kind == "switch":
+        return Part((word,), "", inside, front, unknown, name)
+    if equals or flag.kind in ("switch", "optional"):
         return Part((word,), flag.name, inside, front)
     if not left:
         return Part((word,), flag.name, None, front, f"flag needs an argument: {where}")

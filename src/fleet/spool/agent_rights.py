@@ -11,7 +11,8 @@ from msgspec import Struct, structs
 from fleet.bd.command import GLOBAL
 from fleet.bd.command_line import find_verb, split_command
 from fleet.bd.fleet_flags import OWN
-from fleet.bd.pflag import FlagError, Parsed, Value, parse
+from fleet.bd.only_beads import parse_line
+from fleet.bd.pflag import FlagError, Parsed, Value
 from fleet.errors import BadInput, Refused
 from fleet.queue import PREFIX
 
@@ -55,6 +56,8 @@ _ONLY_PEOPLE = f"Only people do that; {_ASK}"
 _OWN_END = 'To end your own task: bd close {task} --reason "…"'
 
 _READ = Right(kind="read")
+#: An expression can take for ever, and the supervisor would wait.
+_SLOW = frozenset(("label-regex",))
 _STORAGE = Right(kind="storage", instead="The person who runs fleet sees to the tracker.")
 _BY_COMMENT = Right(kind="refused", instead=f"Only people change that; {_COMMENT}")
 _CLAIM = Right(
@@ -81,15 +84,19 @@ _CREATE = Right(
 #: Every command of bd.
 BD: Mapping[str, Right] = {
     **dict.fromkeys(
-        ("blocked", "children", "comments", "count", "dep cycles", "dep list", "dep tree",
-         "epic status", "help", "human list", "label list", "list", "memories", "prime", "recall",
-         "search", "show", "stats", "status", "version", "view", "where"),
+        ("children", "comments", "comments list", "dep cycles", "dep list", "dep tree",
+         "epic status", "help", "human list", "label list", "memories", "prime", "recall",
+         "show", "stats", "status", "version", "view", "where"),
         _READ,
     ),
+    **dict.fromkeys(("blocked", "count", "list", "search"), Right(
+        kind="read", refused_flags=_SLOW, instead="Labels of one form: --label-pattern",
+    )),
     "ready": Right(
         kind="read",
-        refused_flags=frozenset(("claim",)),
-        instead="fleet claims tasks, and gives each to a run of its own.",
+        refused_flags=_SLOW | {"claim"},
+        instead="fleet claims tasks, and gives each to a run of its own. Labels of one form:"
+        " --label-pattern",
     ),
     "export": Right(
         kind="read",
@@ -268,11 +275,12 @@ def _of_bd(words: list[str], task: str, follow_ups: Sequence[str]) -> AllowedLin
         return AllowedLine(kind=right.kind, name=name)
     own = OWN if right.kind in ("create", "claim") else ()
     try:
-        line = parse((*verb.flags, *GLOBAL, *own), rest)
+        line = parse_line(name, (*verb.flags, *GLOBAL, *own), rest)
     except FlagError as error:
         raise BadInput(str(error)) from None
     if not line.switch("help"):
-        _check_flags(name, line, right, task)
+        idle = frozenset(flag.name for flag in verb.flags if flag.ignored)
+        _check_flags(name, line.values.keys() - idle, right, task)
         _check_tasks(name, line, right, task, follow_ups)
     return AllowedLine(kind=_kind(right, line), name=name, line=line)
 
@@ -289,11 +297,10 @@ def _kind(right: Right, line: Parsed) -> RightKind:
     return "note" if notes_only else right.kind
 
 
-def _check_flags(name: str, line: Parsed, right: Right, task: str) -> None:
-    given = frozenset(line.values)
-    wrong = given & (_FOREIGN | right.refused_flags)
+def _check_flags(name: str, given: Collection[str], right: Right, task: str) -> None:
+    wrong = frozenset(given) & (_FOREIGN | right.refused_flags)
     if right.flags is not None:
-        wrong |= given - right.flags - _EVERYWHERE
+        wrong |= frozenset(given) - right.flags - _EVERYWHERE
     if not wrong:
         return
     if name == "update":

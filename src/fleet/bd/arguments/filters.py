@@ -1,6 +1,8 @@
 """The filters of list, ready, search and count: their flags, and the conditions that they mean."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
@@ -13,11 +15,18 @@ from fleet.queue.sql.row_mapping import to_micros
 from fleet.queue.sql.tracker.search import Condition, Search, holds
 from fleet.schemas import Task
 
+#: The columns of the moments that flags such as --due-before compare.
+_MOMENTS = {
+    "created": "created_at", "updated": "updated_at", "closed": "closed_at", "due": "due_at",
+    "defer": "defer_until",
+}  # fmt: skip
 LABELS = (
     Flag("label", "list", "l", help="Filter by labels (must have all)"),
     Flag("label-any", "list", help="Filter by labels (must have at least one)"),
     Flag("exclude-label", "list", help="Exclude issues that have any of these labels"),
     Flag("no-labels", "switch", help="Filter issues with no labels"),
+    Flag("label-pattern", help="Filter by a label of this form (e.g., 'tech-*')"),
+    Flag("label-regex", help="Filter by a label that this regular expression finds"),
 )
 KINDS = (
     Flag("priority", short="p", help="Filter by priority (0-4 or P0-P4)"),
@@ -41,9 +50,13 @@ FINDING = (
     Flag("id", help="Filter by issue ids (comma-separated)"),
     Flag("spec", help="Filter by the beginning of the spec id"),
     Flag("external-ref", help="Filter by external reference"),
+    Flag("external-contains", help="Filter by external reference text (case-insensitive)"),
+    Flag("empty-description", "switch", help="Filter issues without a description"),
+    Flag("pinned", "switch", help="Show only pinned issues"),
+    Flag("no-pinned", "switch", help="Exclude pinned issues"),
     *(
         Flag(f"{what}-{side}", help=f"Filter issues {what} {side} a date")
-        for what in ("created", "updated", "closed", "due")
+        for what in _MOMENTS
         for side in ("after", "before")
     ),
     Flag("overdue", "switch", help="Show only issues whose due date is past"),
@@ -64,7 +77,7 @@ def search_of(call: Call, *, without: Sequence[str] = ()) -> Search:
     """What the filters on the line mean, except for the flags in `without`."""
     flags = [name for name in call.line.values if name in _MEANINGS and name not in without]
     where = tuple(each for name in flags for each in _MEANINGS[name](call, name))
-    return Search(where=where, fits=_metadata(call))
+    return Search(where=where, fits=_fits(call))
 
 
 def without_types(types: Sequence[str]) -> Condition:
@@ -155,18 +168,31 @@ _MEANINGS: Mapping[str, _Meaning] = {
     "spec": _text("substr(tasks.spec_id, 1, length(CAST($ AS TEXT))) = $"),
     "external-ref": _text("tasks.external_ref = $"),
     **{
-        f"{what}-{side}": _moment(f"{what}_at", sign)
-        for what in ("created", "updated", "closed", "due")
+        f"{what}-{side}": _moment(column, sign)
+        for what, column in _MOMENTS.items()
         for side, sign in (("after", ">"), ("before", "<"))
     },
+    "external-contains": _holds("external_ref"),
+    "empty-description": _if_on("tasks.description = ''"),
+    "pinned": _if_on("tasks.status = 'pinned'"),
+    "no-pinned": _if_on("tasks.status <> 'pinned'"),
     "overdue": _if_on("tasks.due_at < :now AND tasks.status <> 'closed'"),
     "deferred": _if_on("tasks.defer_until IS NOT NULL"),
     "no-parent": _if_on("top_level"),
 }
 
 
-def _metadata(call: Call) -> Callable[[Task], bool] | None:
-    """The filters on metadata; None if the line has none."""
+#: A condition on the whole task: the two engines have no common SQL for JSON and for patterns.
+_Test = Callable[[Task], bool]
+
+
+def _fits(call: Call) -> _Test | None:
+    """The filters on metadata and on the form of labels; None if the line has none."""
+    tests = [*_metadata(call), *_label_forms(call)]
+    return (lambda task: all(test(task) for test in tests)) if tests else None
+
+
+def _metadata(call: Call) -> Iterable[_Test]:
     pairs: list[tuple[str, str]] = []
     for word in call.line.list("metadata-field"):
         name, equals, value = word.partition("=")
@@ -177,14 +203,28 @@ def _metadata(call: Call) -> Callable[[Task], bool] | None:
     for name in [*(name for name, _ in pairs), *([key] if key else [])]:
         values.check_metadata_key(name)
     if not pairs and not key:
-        return None
+        return
 
     def fits(task: Task) -> bool:
         there = {name: _written(value) for name, value in task.metadata.items()}
         same = all(there.get(name) == value for name, value in pairs)
         return same and (not key or key in there)
 
-    return fits
+    yield fits
+
+
+def _label_forms(call: Call) -> Iterable[_Test]:
+    """Some label has the form of --label-pattern, and --label-regex finds a part of some label."""
+    pattern, regex = call.line.text("label-pattern"), call.line.text("label-regex")
+    if pattern:
+        glob = pattern.replace("[", "[[]")  # only * and ? are special
+        yield lambda task: any(fnmatchcase(label, glob) for label in task.labels)
+    if regex:
+        try:
+            found = re.compile(regex)
+        except re.error as error:
+            raise BadInput(f'invalid --label-regex "{regex}": {error}') from None
+        yield lambda task: any(map(found.search, task.labels))
 
 
 def _written(value: Any) -> str:

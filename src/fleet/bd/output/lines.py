@@ -1,6 +1,6 @@
 """Tasks as text for a person: on a line, as a list, and one on a page with the tasks around."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -36,6 +36,24 @@ def rows(tasks: Sequence[Task], none: str, more: str = "") -> str:
     return "\n".join([*map(row, tasks), "", f"{count}{more}"])
 
 
+def tree(tasks: Sequence[Task], parents: Mapping[str, str], none: str) -> str:
+    """A line for each task, each below its parent, as far as that is one of them."""
+    if not tasks:
+        return none
+    known = {task.id for task in tasks}
+    below: dict[str, list[Task]] = {}
+    for task in tasks:
+        parent = parents.get(task.id, "")
+        below.setdefault(parent if parent in known else "", []).append(task)
+    found: list[str] = []
+    stack = [(task, 0) for task in reversed(below.get("", ()))]
+    while stack:
+        task, depth = stack.pop()
+        found.append(f"{'  ' * depth}{row(task)}")
+        stack += [(child, depth + 1) for child in reversed(below.get(task.id, ()))]
+    return "\n".join([*found, "", f"Total: {len(tasks)} issues"])
+
+
 def page(
     task: Task, dependencies: Neighbours, dependents: Neighbours, comments: Sequence[Comment]
 ) -> str:
@@ -46,8 +64,8 @@ def page(
         "notes": task.notes_now,
         "acceptance criteria": task.acceptance_criteria,
         "metadata": "\n".join(_metadata(task.metadata)),
-        "depends on": _others(dependencies),
-        "dependents": _others(dependents),
+        "depends on": _rows(dependencies),
+        "dependents": _rows(dependents),
         "comments": "\n".join(
             f"{_minute(comment.created_at)} {one_line(comment.author)}\n{indented(comment.text)}"
             for comment in comments
@@ -92,7 +110,12 @@ def _metadata(metadata: dict[str, Any]) -> list[str]:
     ]
 
 
-def _others(neighbours: Neighbours) -> str:
+def others(neighbours: Neighbours) -> str:
+    """The tasks around one, a line each, indented."""
+    return indented(_rows(neighbours)) if neighbours else ""
+
+
+def _rows(neighbours: Neighbours) -> str:
     return "\n".join(row(task, kind) for task, kind in neighbours)
 
 

@@ -1,12 +1,13 @@
 """`bd version`, `where`, `help` and `prime`: what answers here, and what an agent has to know."""
 
+from itertools import accumulate
 from pathlib import Path
 
 import msgspec
 
 from fleet import __version__
 from fleet.bd.command import Call, Reply, Verb
-from fleet.bd.pflag import Flag
+from fleet.bd.pflag import Flag, ignored
 from fleet.queue.sql.tracker import comments
 
 #: The bd whose flags and JSON shapes fleet follows.
@@ -65,10 +66,14 @@ def _memories(call: Call) -> str:
     memories = comments.memories(call.queue)
     if not memories:
         return ""
-    parts = [f"## Memories ({len(memories)})", ""]
-    for key, value in memories.items():
-        parts += [f"### {key}", value, ""]
-    return "\n".join(parts)
+    parts = [f"### {key}\n{value}\n" for key, value in memories.items()]
+    shown = parts[: call.line.number("max-memories", 0) or None]
+    room = call.line.number("max-memory-chars", 0)
+    sizes = accumulate(len(part.encode()) for part in shown)
+    shown = [part for part, size in zip(shown, sizes, strict=True) if not 0 < room < size]
+    left = len(parts) - len(shown)
+    more = [f"{left} more: bd memories\n"] if left else []
+    return "\n".join([f"## Memories ({len(parts)})\n", *shown, *more])
 
 
 VERSION = Verb(run=_version, usage="bd version", about="Print version information")
@@ -81,10 +86,12 @@ PRIME = Verb(
     flags=(
         Flag("full", "switch", help="All commands, not only the usual ones"),
         Flag("mcp", "switch", help="Only a reminder"),
-        Flag("stealth", "switch", help="Accepted for compatibility: no git operations anyway"),
+        *ignored("stealth", why="no git operations anyway"),
         Flag("export", "switch", help="The text without memories"),
         Flag("memories-only", "switch", help="Only the memories"),
         Flag("no-memories", "switch", help="Without the memories"),
+        Flag("max-memories", "number", help="The most memories to print (0: all)"),
+        Flag("max-memory-chars", "number", help="The most bytes of memories to print (0: all)"),
         Flag("hook-json", "switch", help="Wrapped for a SessionStart hook"),
     ),
 )

@@ -6,7 +6,7 @@ from typing import Any
 from fleet.bd.arguments import values
 from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output.json_shapes import Shape, issue
-from fleet.bd.pflag import Flag
+from fleet.bd.pflag import Flag, ignored
 from fleet.bd.verbs.edits import each
 from fleet.errors import BadInput, NotFound
 from fleet.queue.sql import edit_task
@@ -93,7 +93,7 @@ def _whole_ids(call: Call) -> list[str]:
     """The ids that the words mean; if one means none, nothing is deleted."""
     ids: dict[str, None] = {}
     missing: list[str] = []
-    for word in values.ids(call):
+    for word in _named(call):
         try:
             ids[call.resolve(word)] = None
         except NotFound:
@@ -101,6 +101,17 @@ def _whole_ids(call: Call) -> list[str]:
     if missing:
         raise BadInput(f"issues not found: {', '.join(missing)}")
     return list(ids)
+
+
+def _named(call: Call) -> Sequence[str]:
+    """The words of the line, and the lines of --from-file that are no comments."""
+    if not call.line.has("from-file"):
+        return values.ids(call)
+    lines = values.read_text(call, call.line.text("from-file")).splitlines()
+    listed = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    if not (call.words or listed):
+        raise BadInput("no issue IDs provided")
+    return (*call.words, *listed)
 
 
 def _shape(ids: Sequence[str], done: Removal, *, cascade: bool) -> Shape:
@@ -159,6 +170,7 @@ CLOSE = Verb(
         Flag("suggest-next", "switch", help="Show newly unblocked issues after closing"),
         Flag("claim-next", "switch", help="Claim the next ready issue after closing"),
         Flag("session", help="Agent session id to record"),
+        *ignored("no-auto", why="nothing is claimed unless --claim-next says so"),
     ),
 )
 DELETE = Verb(
@@ -168,6 +180,7 @@ DELETE = Verb(
     flags=(
         Flag("force", "switch", "f", help="Actually delete (without it: a preview)"),
         Flag("cascade", "switch", help="Recursively delete all dependent issues"),
+        Flag("from-file", help="Read issue IDs from a file, one a line"),
         Flag("dry-run", "switch", help="Preview what would be deleted"),
     ),
     writes=True,

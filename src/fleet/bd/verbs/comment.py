@@ -6,7 +6,7 @@ from fleet.bd.arguments import values
 from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output import json_shapes
 from fleet.bd.output.lines import indented
-from fleet.bd.pflag import Flag
+from fleet.bd.pflag import Flag, ignored
 from fleet.errors import BadInput
 from fleet.queue.sql.tracker import comments
 from fleet.queue.sql.tracker.related import comments_of
@@ -121,7 +121,7 @@ COMMENTS = Verb(
     run=_comments,
     usage="bd comments <issue-id>, or bd comments add <issue-id> [text...]",
     about="List the comments on an issue, oldest first",
-    flags=(Flag("local-time", "switch", help="Accepted for compatibility"),),
+    flags=ignored("local-time", why="moments are in UTC"),
 )
 COMMENTS_ADD = Verb(
     run=_comment,

@@ -1,7 +1,7 @@
 """`bd create` and `bd q`: new tasks, all that the line asks for or none."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -10,13 +10,23 @@ from fleet.bd.actor import owner
 from fleet.bd.arguments import values
 from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output.json_shapes import issue
-from fleet.bd.pflag import Flag
+from fleet.bd.pflag import Flag, ignored
 from fleet.errors import BadInput, FleetError
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.edit_task import Change, edit
 from fleet.schemas import Status, Task
 
 _ID = re.compile(r"[A-Za-z0-9_]+(-[A-Za-z0-9_]+)+(\.[0-9]+)*")
+#: What --validate looks for in a description, by the type of the task.
+_SECTIONS: Mapping[str, Sequence[str]] = {
+    "bug": ("Steps to Reproduce", "Acceptance Criteria"),
+    "feature": ("Acceptance Criteria",),
+    "task": ("Acceptance Criteria",),
+    "story": ("Acceptance Criteria",),
+    "epic": ("Success Criteria",),
+    "decision": ("Decision", "Rationale", "Alternatives Considered"),
+    "spike": ("Goal", "Findings"),
+}
 #: What a plan in a file says of each task itself, or what makes no sense for several tasks.
 _SINGLE = (
     "title", "description", "body", "message", "body-file", "stdin", "labels", "parent",
@@ -86,12 +96,15 @@ def _draft_of(call: Call) -> Draft:
     if parent is not None and line.has("id"):
         raise BadInput("--id and --parent cannot be given together")
     depends_on, blocks = edges_of(call, line.list("deps"))
+    described, kind = _described(call), values.known_type(line.text("type", "task"))
+    if line.switch("validate"):
+        _check_sections(kind, described)
     notes = [text for text in (line.text("notes"), line.text("append-notes")) if text]
     return Draft(
         title=_title(call),
-        description=_described(call),
+        description=described,
         priority=values.priority(line.text("priority", "2")),
-        issue_type=values.known_type(line.text("type", "task")),
+        issue_type=kind,
         labels=line.list("labels"),
         depends_on=depends_on,
         blocks=blocks,
@@ -118,6 +131,17 @@ def _described(call: Call) -> str:
     below = (("## Required Skills", "skills"), ("## Context", "context"))
     texts = [f"{head}\n{call.line.text(name)}" for head, name in below if call.line.text(name)]
     return "\n\n".join(text for text in (values.description(call) or "", *texts) if text)
+
+
+def _check_sections(kind: str, description: str) -> None:
+    """Refuse a description that lacks a section which bd wants of this type of task."""
+    missing = [
+        f"## {section}"
+        for section in _SECTIONS.get(kind, ())
+        if section.lower() not in description.lower()
+    ]
+    if missing:
+        raise BadInput(f"missing required sections for {kind}: {', '.join(missing)}")
 
 
 def _quick_draft(call: Call) -> Draft:
@@ -240,6 +264,8 @@ CREATE = Verb(
         Flag("graph", help="Create the nodes and edges of a JSON file"),
         Flag("silent", "switch", help="Output only the issue id"),
         Flag("dry-run", "switch", help="Check everything and create nothing"),
+        Flag("validate", "switch", help="Refuse a description without its type's sections"),
+        *ignored("no-history", why="the queue keeps no history"),
     ),
 )
 

@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 
+import msgspec
+from msgspec import Struct, field
+
 from fleet.bd.arguments import values
 from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output.json_shapes import Shape, dependency, issue, neighbour
 from fleet.bd.output.lines import row
-from fleet.bd.pflag import Flag
-from fleet.errors import BadInput
+from fleet.bd.pflag import Flag, ignored
+from fleet.bd.verbs.list_ import MAX_ROWS, refuse_many
+from fleet.errors import BadInput, FleetError
 from fleet.queue.sql import dependencies
 from fleet.queue.sql.dependencies import Node
 from fleet.queue.sql.tracker.related import edges_from
@@ -15,6 +19,8 @@ from fleet.schemas import STATUSES, Task
 
 
 def _add(call: Call) -> Reply:
+    if call.line.has("file"):
+        return _add_from_file(call)
     other = call.line.text("blocked-by") or call.line.text("depends-on")
     words = (*call.words, other) if other else call.words
     if len(words) != 2:
@@ -31,6 +37,47 @@ def _add(call: Call) -> Reply:
             f" To end the run: fleet stop {task.id}"
         )
     return call.confirmed(text, {"status": "added", **ids, "type": kind})
+
+
+class _Line(Struct):
+    """A line of `dep add --file`, with the names that bd takes for each end."""
+
+    source: str = field(default="", name="from")
+    issue_id: str = ""
+    to: str = ""
+    depends_on_id: str = ""
+    type: str = "blocks"
+
+
+def _add_from_file(call: Call) -> Reply:
+    """Add the edges of a file, all of them or none."""
+    if call.words:
+        raise BadInput("--file cannot be used with issue IDs on the line")
+    rows: list[Shape] = []
+    with call.queue.db.writing():
+        for number, text in enumerate(
+            values.read_text(call, call.line.text("file")).split("\n"), 1
+        ):
+            if text.strip():
+                rows.append(_add_line(call, number, text))
+    if not rows:
+        raise BadInput("no dependency edges found")
+    value = {"status": "added", "count": len(rows), "dependencies": rows}
+    return call.confirmed(f"Added {len(rows)} dependencies", value)
+
+
+def _add_line(call: Call, number: int, text: str) -> Shape:
+    try:
+        line = msgspec.json.decode(text, type=_Line)
+        words = (line.source or line.issue_id, line.to or line.depends_on_id)
+        task, target = _ends(call, words)
+        kind = values.edge_type(line.type)
+        call.queue.depend(task.id, target.id, kind, by=call.actor)
+    except msgspec.MsgspecError as error:
+        raise BadInput(f"line {number}: {error}") from None
+    except FleetError as error:
+        raise BadInput(f"line {number}: {error.message}", hint=error.hint) from None
+    return {"issue_id": task.id, "depends_on_id": target.id, "type": kind}
 
 
 def _ends(call: Call, words: Sequence[str]) -> tuple[Task, Task]:
@@ -79,7 +126,8 @@ def _list(call: Call) -> Reply:
 
 def _tree(call: Call) -> Reply:
     (word,) = values.exactly(call, 1)
-    direction = call.line.text("direction", "down")
+    reverse = call.line.switch("reverse")
+    direction = call.line.text("direction", "up" if reverse else "down")
     if direction not in ("down", "up", "both"):
         raise BadInput("--direction must be 'down', 'up', or 'both'")
     depth = call.line.number("max-depth", 50)
@@ -90,6 +138,8 @@ def _tree(call: Call) -> Reply:
         raise BadInput(f"invalid status '{status}'")
     nodes = _nodes(call, direction, call.task(word), depth)
     nodes = _only(nodes, status) if status else nodes
+    if refusal := refuse_many(call, nodes):
+        return refusal
     return Reply(
         value=[_shape(node) for node in nodes],
         text="\n".join(f"{'  ' * node.depth}{_line(node)}" for node in nodes) or "Nothing found.",
@@ -144,7 +194,8 @@ ADD = Verb(
         Flag("blocked-by", help="Issue ID that blocks the first issue"),
         Flag("depends-on", help="Alias for --blocked-by"),
         Flag("type", short="t", help="Dependency type (default blocks)"),
-        Flag("no-cycle-check", "switch", help="Accepted for compatibility: cycles are refused"),
+        Flag("file", help="Read edges from a file of JSON lines (- for standard input)"),
+        *ignored("no-cycle-check", why="cycles are refused"),
     ),
     writes=True,
 )
@@ -171,6 +222,9 @@ TREE = Verb(
         Flag("direction", help="'down' (dependencies), 'up' (dependents), or 'both'"),
         Flag("max-depth", "number", "d", aliases=("depth",), help="Levels to show (default 50)"),
         Flag("status", help="Only issues with this status, and the way to them"),
+        Flag("reverse", "switch", help="Alias for --direction=up"),
+        MAX_ROWS,
+        *ignored("show-all-paths", why="each issue stands once"),
     ),
 )
 CYCLES = Verb(run=_cycles, usage="bd dep cycles", about="Detect dependency cycles")

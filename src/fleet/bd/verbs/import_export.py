@@ -42,8 +42,13 @@ def _export(call: Call) -> Reply:
 def _lines(call: Call) -> Iterator[bytes]:
     every = call.line.switch("all")
     infra = every or call.line.switch("include-infra")
+    owners = call.line.list("exclude-owner")
     for tasks in all_tasks(call.queue):
-        wanted = [task for task in tasks if infra or task.issue_type not in _INFRA]
+        wanted = [
+            task
+            for task in tasks
+            if (infra or task.issue_type not in _INFRA) and task.created_by not in owners
+        ]
         said = comments_of(call.queue, [task.id for task in wanted])
         for task, row in zip(wanted, counted(call.queue, wanted), strict=True):
             yield jsonl.issue_line(row, said.get(task.id, ()))
@@ -159,6 +164,7 @@ EXPORT = Verb(
         Flag("all", "switch", help="Include all records (infra, memories)"),
         Flag("include-infra", "switch", help="Include agents, roles, rigs and messages"),
         Flag("include-memories", "switch", help="Include persistent memories"),
+        Flag("exclude-owner", "array", help="Leave out issues that this actor created"),
     ),
 )
 IMPORT = Verb(

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from fleet.bd.arguments import filters, values
 from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output import lines
-from fleet.bd.output.json_shapes import Shape, brief, issue, with_counts
-from fleet.bd.pflag import Flag
+from fleet.bd.output.json_shapes import Shape, brief, issue, parent_of, with_counts
+from fleet.bd.pflag import Flag, ignored
 from fleet.errors import BadInput
 from fleet.queue.sql.dependencies import epics
 from fleet.queue.sql.sql_queue import SqlQueue
@@ -30,8 +30,11 @@ from fleet.queue.sql.tracker.search import (
 )
 from fleet.schemas import Task
 
-#: Types of machinery that a plain list leaves out.
-_INFRASTRUCTURE = ("agent", "role", "rig", "message", "gate")
+#: Types of machinery that a plain list leaves out, by the flag that includes them.
+_HIDDEN: Mapping[str, Sequence[str]] = {
+    "include-infra": ("agent", "role", "rig", "message"),
+    "include-gates": ("gate",),
+}
 _ORDERS: tuple[SortOrder, ...] = (
     "priority", "created", "updated", "closed", "status", "id", "title", "type", "assignee",
 )  # fmt: skip
@@ -58,19 +61,55 @@ def counted(queue: SqlQueue, tasks: Sequence[Task], *, edges: bool = True) -> li
 def _list(call: Call) -> Reply:
     if call.words:
         raise BadInput("bd list takes no words, only flags: see bd list --help")
+    label_flags = [f"--{flag.name}" for flag in filters.LABELS if call.line.has(flag.name)]
+    if call.line.switch("skip-labels") and label_flags:
+        call.warn(f"Error: --skip-labels cannot be combined with {', '.join(label_flags)}")
+        return Reply(code=2)
     return _listed(call, _wanted(call))
 
 
-def _listed(call: Call, want: Search) -> Reply:
+def _listed(call: Call, want: Search, *, root: Task | None = None) -> Reply:
+    """The tasks of a search as the line asks for them; `root` stands on top of a tree."""
     limit = call.line.number("limit", _SOME if call.out.isatty() else 0)
     tasks = search(call.queue, replace(want, limit=limit + 1 if limit > 0 else None))
     cut = 0 < limit < len(tasks)
     tasks = tasks[:limit] if cut else tasks
-    if not call.json:
-        more = "; more match: --limit 0 shows all" if cut else ""
-        return Reply(text=lines.rows(tasks, "No issues found.", more))
+    if refusal := refuse_many(call, tasks):
+        return refusal
+    if call.json:
+        return Reply(value=_shapes(call, tasks))
+    if call.line.switch("skip-labels"):
+        tasks = [replace(task, labels=()) for task in tasks]
+    if call.line.switch("pretty") or call.line.switch("tree"):
+        shown = [*([root] if root else []), *tasks]
+        edges = edges_from(call.queue, [task.id for task in shown])
+        parents = {id_: parent_of(below) for id_, below in edges.items()}
+        return Reply(text=lines.tree(shown, parents, "No issues found."))
+    more = "; more match: --limit 0 shows all" if cut else ""
+    return Reply(text=lines.rows(tasks, "No issues found.", more))
+
+
+def _shapes(call: Call, tasks: Sequence[Task]) -> list[Shape] | Shape:
     shapes = counted(call.queue, tasks)
-    return Reply(value=[brief(row) for row in shapes] if call.line.switch("brief") else shapes)
+    if call.line.switch("brief"):
+        shapes = [brief(row) for row in shapes]
+    if not call.line.switch("skip-labels"):
+        return shapes
+    rows: list[Shape] = [{**row, "labels": []} for row in shapes]
+    return {"issues": rows, "meta": {"skip_labels": True, "count": len(rows)}}
+
+
+def refuse_many(call: Call, found: Sequence[object]) -> Reply | None:
+    """The refusal of a result beyond --max-rows or $BEADS_MAX_ROWS, for scripts that want one."""
+    written = call.env.get("BEADS_MAX_ROWS", "")
+    most = call.line.number("max-rows", int(written) if written.isdecimal() else 0)
+    if not 0 < most < len(found):
+        return None
+    call.warn(
+        f"Error: too many rows: {len(found)} found, --max-rows={most} exceeded.\n"
+        "Refine the query (add filters, set --limit), or raise --max-rows or BEADS_MAX_ROWS."
+    )
+    return Reply(code=2)
 
 
 def _wanted(call: Call) -> Search:
@@ -80,12 +119,14 @@ def _wanted(call: Call) -> Search:
     types = filters.types_of(call)
     for kind in types:
         values.known_type(kind)
-    hidden = [kind for kind in _INFRASTRUCTURE if kind not in types]
-    where = [*want.where, filters.without_types(hidden), *_children_of(line.text("parent"))]
+    shown = {*types, *(kind for flag in _HIDDEN if line.switch(flag) for kind in _HIDDEN[flag])}
+    hidden = [kind for kinds in _HIDDEN.values() for kind in kinds if kind not in shown]
+    where = [*want.where, *_children_of(line.text("parent"))]
+    where += [filters.without_types(hidden)] if hidden else []
     if ready:
         where += READY_WORK if types else (*READY_WORK, WORK_TYPES)
         return replace(want, where=tuple(where), order="fifo")
-    if not line.has("status") and not line.switch("all"):
+    if not any(map(line.switch, ("all", "pinned"))) and not line.has("status"):
         where.append(filters.UNFINISHED)
     return replace(want, where=tuple(where), order=_order(call), reverse=line.switch("reverse"))
 
@@ -104,8 +145,10 @@ def _order(call: Call) -> SortOrder:
 
 def _children(call: Call) -> Reply:
     (parent,) = values.exactly(call, 1)
-    where = (filters.without_types(_INFRASTRUCTURE), *_children_of(parent))
-    return _listed(call, Search(where=where))
+    hidden = [kind for kinds in _HIDDEN.values() for kind in kinds]
+    where = (filters.without_types(hidden), *_children_of(parent))
+    root = call.task(parent) if call.line.switch("pretty") else None
+    return _listed(call, Search(where=where), root=root)
 
 
 def _search(call: Call) -> Reply:
@@ -156,9 +199,13 @@ def _count(call: Call) -> Reply:
 
 
 def _stats(call: Call) -> Reply:
-    summary = figures(call.queue, assignee=call.actor if call.line.switch("assigned") else "")
+    whole = not call.line.switch("no-blocked")
+    assignee = call.actor if call.line.switch("assigned") else ""
+    summary = figures(call.queue, assignee=assignee, blocked_too=whole)
     texts = [f"{name.replace('_', ' ')}: {number}" for name, number in summary.items()]
-    return Reply(value={"summary": dict(sorted(summary.items()))}, text="\n".join(texts))
+    skipped = {} if whole else {"blocked_count_skipped": True}
+    value = {**skipped, "summary": dict(sorted(summary.items()))}
+    return Reply(value=value, text="\n".join(texts))
 
 
 def _epic_status(call: Call) -> Reply:
@@ -179,10 +226,12 @@ def _epic_status(call: Call) -> Reply:
     return Reply(value=shapes, text="\n".join(texts) or "No open epics found.")
 
 
-_ONE_FORM = tuple(
-    Flag(name, "switch", help="Accepted for compatibility: lists have one form")
-    for name in ("flat", "tree", "pretty", "long", "no-pager")
+_TREE = (
+    Flag("pretty", "switch", help="Show a tree: children below their parents"),
+    Flag("tree", "switch", help="Alias for --pretty"),
+    *ignored("flat", "long", "no-pager"),
 )
+MAX_ROWS = Flag("max-rows", "number", help="Fail with exit code 2 beyond this many issues")
 _LIMIT = Flag("limit", "number", "n", help="Limit results (0: no limit)")
 
 LIST = Verb(
@@ -197,15 +246,21 @@ LIST = Verb(
         Flag("ready", "switch", help="Show only ready issues, as bd ready does"),
         *filters.SORT,
         _LIMIT,
+        MAX_ROWS,
         Flag("brief", "switch", help="Leave out the long texts in JSON"),
-        *_ONE_FORM,
+        Flag("include-infra", "switch", help="Include agents, roles, rigs and messages"),
+        Flag("include-gates", "switch", help="Include gates"),
+        Flag("skip-labels", "switch", help="Leave out the labels"),
+        *ignored("include-templates"),
+        *ignored("deps", kind="optional"),
+        *_TREE,
     ),
 )
 CHILDREN = Verb(
     run=_children,
     usage="bd children <parent-id> [flags]",
     about="List the children of an issue, whatever their status",
-    flags=(_LIMIT, *_ONE_FORM),
+    flags=(_LIMIT, *_TREE),
 )
 SEARCH = Verb(
     run=_search,
@@ -216,7 +271,7 @@ SEARCH = Verb(
         *filters.FINDING,
         *filters.SORT,
         _LIMIT,
-        *_ONE_FORM,
+        *ignored("flat", "long", "no-pager", "pretty", "tree"),
     ),
 )
 HUMAN_LIST = Verb(
@@ -232,6 +287,7 @@ COUNT = Verb(
     flags=(
         *(Flag(flag, "switch", help=f"Group count by {flag[3:]}") for flag in _GROUPS),
         *filters.FINDING,
+        *ignored("include-infra", why="all are counted"),
     ),
 )
 STATS = Verb(
@@ -241,7 +297,8 @@ STATS = Verb(
     flags=(
         Flag("all", "switch", help="All issues (the default)"),
         Flag("assigned", "switch", help="Only issues assigned to you"),
-        Flag("no-activity", "switch", help="Accepted for compatibility"),
+        Flag("no-blocked", "switch", help="Leave out what is blocked and ready: quicker"),
+        *ignored("no-activity"),
     ),
 )
 EPIC_STATUS = Verb(

@@ -6,8 +6,8 @@ from fleet.bd.arguments import filters
 from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output import lines
 from fleet.bd.output.json_shapes import brief, waiting
-from fleet.bd.pflag import Flag
-from fleet.bd.verbs.list_ import counted
+from fleet.bd.pflag import Flag, ignored
+from fleet.bd.verbs.list_ import MAX_ROWS, counted, refuse_many
 from fleet.errors import BadInput
 from fleet.queue.sql.edit_task import claim_next, wake
 from fleet.queue.sql.tracker.related import blocked
@@ -71,6 +71,8 @@ def _claim(call: Call, want: Search) -> Reply:
 def _show(call: Call, want: Search) -> Reply:
     limit = call.line.number("limit", _SOME)
     tasks = search(call.queue, replace(want, limit=limit if limit > 0 else None))
+    if refusal := refuse_many(call, tasks):
+        return refusal
     every = len(tasks) if limit <= 0 or len(tasks) < limit else total(call.queue, want)
     cut = f"Showing {len(tasks)} of {every} ready issues; --limit 0 shows all"
     if not call.json:
@@ -113,8 +115,9 @@ READY = Verb(
         Flag("sort", short="s", help="Sort policy: priority (default), hybrid, oldest"),
         Flag("include-deferred", "switch", help="Include issues with a defer date in the future"),
         Flag("brief", "switch", help="Leave out the long texts in JSON"),
-        Flag("plain", "switch", help="Accepted for compatibility: lists have one form"),
-        Flag("pretty", "switch", help="Accepted for compatibility: lists have one form"),
+        MAX_ROWS,
+        *ignored("plain", "pretty", why="the list has one form"),
+        *ignored("include-ephemeral"),
     ),
 )
 BLOCKED = Verb(

@@ -15,8 +15,9 @@ from fleet.bd.output.json_shapes import (
     parent_of,
     revision,
 )
-from fleet.bd.pflag import Flag
+from fleet.bd.pflag import Flag, ignored
 from fleet.errors import BadInput, FleetError
+from fleet.queue.sql.dependencies import neighbours
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker.related import comments_of, edges_from, edges_to, tasks_of
 from fleet.queue.sql.tracker.search import Condition, Search, search
@@ -39,6 +40,8 @@ def _show(call: Call) -> Reply:
         raise BadInput(
             "no issues found matching the provided IDs", hint="list what there is: bd list --all"
         )
+    if call.line.switch("children") or call.line.switch("refs"):
+        return _neighbours(call, tasks)
     if call.line.switch("short"):
         return Reply(text="\n".join(map(lines.row, tasks)), value=[issue(task) for task in tasks])
     whole = _with_surroundings(call.queue, tasks)
@@ -48,6 +51,22 @@ def _show(call: Call) -> Reply:
         lines.page(each.task, each.dependencies, each.dependents, each.comments) for each in whole
     ]
     return Reply(text="\n\n---\n\n".join(pages))
+
+
+def _neighbours(call: Call, tasks: Sequence[Task]) -> Reply:
+    """The children of each task alone, or all tasks that have an edge to it."""
+    only = ("parent-child",) if call.line.switch("children") else ()
+    found = {
+        task.id: [
+            (other, kind)
+            for other, kind in neighbours(call.queue, task.id, "up")
+            if not only or kind in only
+        ]
+        for task in tasks
+    }
+    texts = [f"{id_}:\n{lines.others(near) or '  none'}" for id_, near in found.items()]
+    value = {id_: [neighbour(*each) for each in near] for id_, near in found.items()}
+    return Reply(value=value, text="\n".join(texts))
 
 
 def _found(call: Call) -> list[Task]:
@@ -97,7 +116,8 @@ def _details(call: Call, of: _Whole) -> Shape:
     line, task = call.line, of.task
     shape = issue(task)
     if of.dependencies:
-        shape["dependencies"] = [neighbour(*pair) for pair in of.dependencies]
+        shown = bare_neighbour if line.switch("brief-deps") else neighbour
+        shape["dependencies"] = [shown(*pair) for pair in of.dependencies]
     if line.switch("include-dependents") and of.dependents:
         shape["dependents"] = [bare_neighbour(*pair) for pair in of.dependents]
     if line.switch("include-comments") and of.comments:
@@ -136,7 +156,9 @@ SHOW = Verb(
         Flag("short", "switch", help="One line for each issue"),
         Flag("include-dependents", "switch", help="With --json: the dependents too"),
         Flag("include-comments", "switch", help="With --json: the comments too"),
-        Flag("long", "switch", help="Accepted for compatibility: all fields are shown"),
-        Flag("local-time", "switch", help="Accepted for compatibility"),
+        Flag("brief-deps", "switch", help="With --json: only what identifies dependencies"),
+        Flag("children", "switch", help="Show only the children"),
+        Flag("refs", "switch", help="Show only the issues that have an edge to this one"),
+        *ignored("long", "local-time", why="all fields are shown, in UTC"),
     ),
 )

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from fleet.bd.arguments import values
 from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output.json_shapes import Shape, issue
-from fleet.bd.pflag import Flag
+from fleet.bd.pflag import Flag, ignored
 from fleet.bd.verbs.edits import each
 from fleet.errors import BadInput, FleetError
 from fleet.queue.sql.edit_task import Change, Stale, edit
@@ -190,5 +190,6 @@ UPDATE = Verb(
         Flag("if-status", help="Only if the status is this one; else exit code 13"),
         Flag("if-fence", "number", help="Only if claim_fence is this number; else exit code 13"),
         Flag("session", help="Agent session id to record when closing"),
+        *ignored("persistent", "history", "no-history", why="every issue is kept, as it is now"),
     ),
 )

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from fleet.bd.command import GLOBAL
 from fleet.bd.command_line import find_verb
 from fleet.bd.fleet_flags import OWN
-from fleet.bd.pflag import FlagError, parse, take
+from fleet.bd.only_beads import parse_line
+from fleet.bd.pflag import FlagError, take
 from fleet.control import Control
 from fleet.control.acts.task_flags import FIELDS, FlagValues, plan_changes, shown_settings
 from fleet.control.hosts.other_hosts import write_settings
@@ -25,7 +26,7 @@ def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]
     known = (*verb.flags, *GLOBAL)
     try:
         given, rest = take(OWN, known, args)
-        line = parse(known, rest) if given else None
+        line = parse_line("update", known, rest) if given else None
     except FlagError as error:
         print(harmless(f"Error: {error}"), file=sys.stderr)
         return 1

@@ -153,19 +153,17 @@ def _name(by: CountGroup, kind: object) -> str:
     return str(kind) or "(unassigned)"
 
 
-def figures(queue: SqlQueue, *, assignee: str = "") -> dict[str, float]:
-    """The numbers of `bd stats`, of the whole queue or of one assignee's tasks."""
+def figures(
+    queue: SqlQueue, *, assignee: str = "", blocked_too: bool = True
+) -> dict[str, float | None]:
+    """The numbers of `bd stats`, of the whole queue or of one assignee's tasks. What needs the
+    dependencies is None unless `blocked_too`.
+    """
     if assignee:
         rows = queue.rows("tracker.by_status_of", {"assignee": assignee})
         by_status = {str(status): int(n) for status, n in rows}
     else:
         by_status = queue.counts()
-    waiting = blocked(queue)
-    unfinished = [
-        (status, task_id in waiting)
-        for task_id, status, holder in queue.rows("tracker.unfinished")
-        if assignee in ("", holder)
-    ]
     lead = queue.rows("tracker.lead_time")[0][0]
     return {
         "total_issues": sum(by_status.values()),
@@ -173,8 +171,23 @@ def figures(queue: SqlQueue, *, assignee: str = "") -> dict[str, float]:
             f"{status}_issues": by_status.get(status, 0)
             for status in ("open", "in_progress", "closed", "deferred", "pinned")
         },
-        "blocked_issues": sum(held for _, held in unfinished),
-        "ready_issues": sum(status == "open" and not held for status, held in unfinished),
+        **(_held_and_ready(queue, assignee) if blocked_too else _NOT_LOOKED_AT),
         "epics_eligible_for_closure": sum(epic.eligible for epic in epics(queue)),
         "average_lead_time_hours": round(float(lead) / 3_600_000_000, 2),
+    }
+
+
+_NOT_LOOKED_AT = {"blocked_issues": None, "ready_issues": None}
+
+
+def _held_and_ready(queue: SqlQueue, assignee: str) -> dict[str, int]:
+    waiting = blocked(queue)
+    unfinished = [
+        (status, task_id in waiting)
+        for task_id, status, holder in queue.rows("tracker.unfinished")
+        if assignee in ("", holder)
+    ]
+    return {
+        "blocked_issues": sum(held for _, held in unfinished),
+        "ready_issues": sum(status == "open" and not held for status, held in unfinished),
     }
