@@ -27,10 +27,12 @@ _STOPS_WITHIN = 15
 
 
 def binaries() -> Path | None:
-    """Where the newest server's programs are, on PATH or where Debian puts them."""
+    """Where the newest server is: on PATH, or where Debian puts it if psql is on PATH."""
     found = shutil.which("postgres")
     if found and shutil.which("initdb"):
         return Path(found).resolve().parent
+    if shutil.which("psql") is None:
+        return None
     debian = Path("/usr/lib/postgresql").glob("*/bin/initdb")
     newest = sorted(debian, key=lambda path: float(path.parts[-3]), reverse=True)
     return newest[0].parent if newest else None
