@@ -73,6 +73,7 @@ def test_a_person_watches_a_night_over_a_killed_supervisor(scene, terminal):
     working = scene.add("tool slowly:20000 end", title="Port the parser")
     asking = scene.add("tool ask:one-or-two end | tool done end", title="Choose a schema")
     supervisor = scene.supervise()
+    scene.until_status(asking, "blocked")  # what comes later does not move the cursor
     terminal.start(shlex.join([str(FLEET), "top"]))
     terminal.until("NEEDS YOU 1", "RUNNING 1", "one-or-two", "a answer")
 
