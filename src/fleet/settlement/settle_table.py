@@ -304,11 +304,11 @@ def _closed(claim: str, verdict: Verdict, facts: Facts, *, after: str = "") -> D
         why = f"{why} (claimed before it ended as {after})"
     if facts.lands_on is None:
         return Decision(settlement=Closed(reason=reason), counts=True, why=why)
-    note = f"{WAITS_TO_LAND} on {facts.lands_on or 'a branch'}: fleet land"
+    note = f"{WAITS_TO_LAND} on {facts.lands_on or 'a branch'}"
     return Decision(
-        settlement=Blocked(note=note, verified=True),
+        settlement=Blocked(note=f"{note}: fleet land", verified=True),
         counts=True,
-        why=f"{why}; {note.partition('; ')[2]}",
+        why=f"{why}; {note.partition('; ')[2]}",  # without a command: most work lands by itself
     )
 
 

@@ -277,6 +277,13 @@ def test_a_stop_and_a_question_go_before_a_claim(outcome):
     assert decide(outcome, facts(claim=DONE, verdict=CHECKED), NOW) == decide(outcome, facts(), NOW)
 
 
+def test_work_that_is_to_land_names_the_command_in_its_note_alone():
+    """Most work lands by itself at once: the log would send a person after each of them."""
+    decision = decide(Finished(), facts(claim=DONE, verdict=CHECKED, lands_on="main"), NOW)
+    assert decision.why == "checked; waits to land on main"
+    assert decision.settlement.note == "verified; waits to land on main: fleet land"
+
+
 def test_where_a_check_is_required_a_person_is_told_both_ways_out():
     """To close by hand, or to give a verify command."""
     given_facts = facts(claim=DONE, verdict=PLAUSIBLE, require="checked", task_id="fleet-a")
