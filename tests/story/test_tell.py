@@ -50,6 +50,25 @@ def test_an_agent_that_cannot_hear_is_told_with_its_next_run(scene):
     assert [note["to_run"] for note in notes(scene, task, "told_delivered")] == [2]
 
 
+def test_a_message_after_the_last_word_is_not_promised_to_a_next_run(scene):
+    """The work is done and no run follows: the person learns what to do instead."""
+    task = scene.add("tool done mark:here await:go end")
+    scene.supervise()
+    scene.until_marked(task, "here")
+    scene.fleet("tell", task, TEXT)
+    scene.until(lambda: notes(scene, task, "fleet_told"))
+    (scene.folder(task) / "go").touch()
+    scene.until_status(task, "closed")
+    (left,) = scene.log("told_undelivered")
+    way = f"the work is done. To have it changed: fleet review {task} --reject TEXT"
+    assert left["text"].endswith(way)
+    refused = scene.fleet("tell", task, TEXT)
+    assert refused.returncode == 7
+    assert f"{task} is closed: no agent would read the message" in refused.stderr
+    assert f"fleet review {task} --reject" in refused.stderr
+    assert len(notes(scene, task, "fleet_told")) == 1
+
+
 def test_a_message_that_cannot_wait_stops_the_agent_and_costs_no_attempt(scene):
     """It is stopped in order, and the next run begins at once with the message."""
     task = scene.add("mark:here sleep:60 | copy:prompt tool done end")

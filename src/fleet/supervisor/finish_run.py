@@ -32,6 +32,7 @@ from fleet.schemas import (
     Released,
     Settlement,
     Stopped,
+    bears_out,
 )
 from fleet.schemas.decision import OURS, Decision
 from fleet.schemas.units import shown_span
@@ -317,7 +318,7 @@ def _settle_run(
     send_and_settle(state, assignment, ending, run.run, evidence)
     if run.account in state.accounts.full_accounts:
         wake_next(state)
-    note_undelivered(run, state.log, now)
+    note_undelivered(run, state.log, now, done=bears_out(ending.settlement))
     report_trips(state.log, run)
 
 

@@ -17,7 +17,8 @@ def command(task_id: str, text: str, now: bool) -> None:
     """Tell a task's agent something while it works.
 
     A running claude or codex reads it with its next step, at the latest before it ends; any other
-    agent, and one that does not run, with its next run. TEXT `-` reads it from stdin.
+    agent, and one that does not run, with its next run. A closed task has none: fleet review sends
+    its work back. TEXT `-` reads it from stdin.
     """
     fleet = control.opened()
     task = fleet.get(task_id)
@@ -25,5 +26,5 @@ def command(task_id: str, text: str, now: bool) -> None:
     print_line(left.told(task.id))
     if left.reader == "next_run_deaf":
         print_line(f"To stop the agent for it: fleet tell --now {task.id} …")
-    elif left.reader == "next_run" and task.status in ("blocked", "closed", "deferred"):
+    elif left.reader == "next_run" and task.status in ("blocked", "deferred"):
         print_line(f"The task is {task.status}. {way_on(task)}")

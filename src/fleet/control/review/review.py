@@ -46,7 +46,7 @@ class GivenReview(Struct, frozen=True, kw_only=True):
     def told(self, task_id: str) -> str:
         """What the person is told."""
         match self.message.reader:
-            case "agent":
+            case "agent" | "agent_done":
                 return self.message.told(task_id)
             case "next_run_deaf":
                 return (

@@ -9,18 +9,24 @@ from msgspec import Struct
 from fleet.control import Control
 from fleet.control.hosts.other_hosts import is_elsewhere_now
 from fleet.control.tasks.retry import lives
+from fleet.errors import Refused
 from fleet.home import AGENT_BIN, HOOK, messages
 from fleet.home.messages import Delivery, Message
 from fleet.processes.supervisor_lock import supervisor_of
+from fleet.runs import agent_claim
 from fleet.runs.run_directory import Run, latest_run
 from fleet.schemas import Task
 from fleet.spool.drop_box import DropBox
 from fleet.spool.post_messages import post_messages
 
+#: Characters of a message that a refusal repeats.
+_QUOTED = 80
 #: Which agent reads a message, and when.
 MessageReader = Literal[
     #: The running agent, with its next step.
     "agent",
+    #: The running agent, if it goes on: it has said that its work is done.
+    "agent_done",
     #: The running agent, which is stopped and carried on with the message.
     "interrupted",
     #: The agent of the next run: the running one was started without fleet's hook.
@@ -49,6 +55,11 @@ class LeftMessage(Struct, frozen=True, kw_only=True):
         match self.reader:
             case "agent":
                 return f"its agent (run {self.run}) reads it with its next step"
+            case "agent_done":
+                return (
+                    f"its agent (run {self.run}) has said that it is done, and may end without"
+                    " reading it; to be sure: fleet tell --now"
+                )
             case "interrupted":
                 return f"its agent (run {self.run}) is stopped and goes on with it"
             case "next_run_deaf":
@@ -68,8 +79,12 @@ def tell(
     review: bool = False,
 ) -> LeftMessage:
     """Leave a message for a task's agent. `now`: a running agent is stopped and carried on.
-    `review`: the session that did the work goes on with it, also after its run has ended.
+    `review`: the session that did the work goes on with it, also after its run has ended. Raises
+    Refused for a closed task, whose agents are over.
     """
+    if task.status == "closed" and not review:
+        way = f'To have its work changed: fleet review {task.id} --reject "{text[:_QUOTED]}"'
+        raise Refused(f"{task.id} is closed: no agent would read the message", hint=way)
     by, task_dir = fleet.by, fleet.home.task(task.id)
     if fleet.is_shared and not lives(fleet, task):
         return _tell_through_queue(fleet, task, text, by=by, now=now, review=review)
@@ -81,9 +96,10 @@ def tell(
     if now and supervisor_of(fleet.home) is not None:
         fleet.queue.request(task.id, "tell", asked_by=by)
         return LeftMessage(tell=left, reader="interrupted", run=run.number)
-    return LeftMessage(
-        tell=left, reader="agent" if _hears(fleet, task) else "next_run_deaf", run=run.number
-    )
+    reader: MessageReader = "agent" if _hears(fleet, task) else "next_run_deaf"
+    if reader == "agent" and agent_claim.read(run.path).done is not None:
+        reader = "agent_done"
+    return LeftMessage(tell=left, reader=reader, run=run.number)
 
 
 def _tell_through_queue(

@@ -25,15 +25,21 @@ def note_messages(run: ActiveRun, log: Log, now: datetime) -> None:
         run.memory.messages_stamp = messages.stamp(run.run.task_dir)
 
 
-def note_undelivered(run: ActiveRun, log: Log, now: datetime) -> None:
-    """The run is over: the next run gets the messages that this one has not read."""
+def note_undelivered(run: ActiveRun, log: Log, now: datetime, *, done: bool) -> None:
+    """Log the messages that a run has not read: the next run gets them. `done`: the run did the
+    task's work, so that there may be no next one.
+    """
     note_messages(run, log, now)
     if not run.memory.messages_stamp:
         return
     left = sum(tell.run is None for tell in messages.read(run.run.task_dir))
     if left:
         unread = "1 message was" if left == 1 else f"{left} messages were"
-        text = f"{run.task_id}: {unread} not read; the next run is told"
+        then = "the next run is told"
+        if done:
+            way = f"fleet review {run.task_id} --reject TEXT"
+            then = f"the work is done. To have it changed: {way}"
+        text = f"{run.task_id}: {unread} not read; {then}"
         log.say("told_undelivered", text, task_dir=run.run.task_dir)
 
 
