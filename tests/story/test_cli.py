@@ -307,6 +307,21 @@ def test_text_is_never_markup_flag_or_escape(ann):
     assert task["title"] == title
 
 
+def test_ready_lists_what_can_start_and_apart_what_waits_all_the_same(ann):
+    """And says that there is more than it lists."""
+    first, second, third = (ann.does("bd", "q", title).strip() for title in ("x", "y", "z"))
+    (ann.home / "tasks" / first / "task.json").write_text("{")
+    shown = ann.does("ready")
+    ready, _, waiting = shown.partition("Waiting:\n")
+    assert second in ready
+    assert first in waiting
+    assert "more" not in shown
+    assert "There are more: fleet ready --limit 4" in ann.does("ready", "--limit", "2")
+    assert len(json.loads(ann.does("ready", "--limit", "2", "--json"))) == 2
+    ann.does("bd", "close", second, third)
+    assert ann.does("ready").startswith("No ready tasks.\nWaiting:\n")
+
+
 def test_a_corrupt_task_json_is_shown_and_never_replaced(ann):
     """Ready and show name the file; the task does not move to another directory."""
     task_id = ann.does("bd", "q", "x").strip()

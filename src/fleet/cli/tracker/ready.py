@@ -24,35 +24,43 @@ def ready(line: Parsed) -> int:
     if limit < 1:
         raise BadInput(f"--limit must be 1 or more, not {limit}")
     fleet = control.opened()
-    tasks = fleet.ready(limit)
+    tasks = fleet.ready(limit + 1)  # one more tells whether there are more
+    tasks, more = tasks[:limit], len(tasks) > limit
     if line.switch("json"):
         from fleet.cli.json_output import print_json, task_shape
 
         print_json([task_shape(fleet, task) for task in tasks])
         return 0
-    if not tasks:
-        print("No ready tasks.")
-    else:
-        _print(fleet, tasks)
+    _print(fleet, tasks)
+    if more:
+        print(f"There are more: fleet ready --limit {2 * limit}")
     return 0
 
 
 def _print(fleet: Control, tasks: Sequence[Task]) -> None:
+    """What can start now, and below that what waits for something of its own."""
     from fleet.control.view.why_not_now import own_conditions, own_wait
 
     now = datetime.now().astimezone()
     at = own_conditions(fleet, now)
+    ready: list[str] = []
+    waiting: list[str] = []
     for task in tasks:
+        head = f"{task.id}  {one_line(task.title)}"
         try:
             place = fleet.place(task)
         except InvalidTask as error:
-            where, wait = error.message, None
+            waiting.append(folded(f"{head}  [{one_line(error.message)}]", 2))
+            continue
+        shown = f"{head}  [{one_line(place.cwd)}]"
+        wait = own_wait(fleet, task, at, coder=place.coder, cwd=place.cwd)
+        if wait is None:
+            ready.append(folded(shown, 2))
         else:
-            where, wait = place.cwd, own_wait(fleet, task, at, coder=place.coder, cwd=place.cwd)
-        shown = f"{task.id}  {one_line(task.title)}  [{one_line(where)}]"
-        if wait is not None:
-            shown = f"{shown}  {_words(task, wait, now)}"
-        print(folded(shown, 2))
+            waiting.append(folded(f"{shown}  {_words(task, wait, now)}", 2))
+    print(*(ready or ["No ready tasks."]), sep="\n")
+    if waiting:
+        print("Waiting:", *waiting, sep="\n")
 
 
 def _words(task: Task, wait: "Waiting", now: datetime) -> str:
@@ -64,8 +72,9 @@ def _words(task: Task, wait: "Waiting", now: datetime) -> str:
 QUICK = Quick(
     name="ready",
     about="List tasks that could be worked on now: id, title and directory, best first."
-    " One that waits for an account, a budget or its next attempt says until when; one that fleet"
-    " does not begin says why.",
+    " Below them those that nothing in the queue holds and that wait all the same: for an account,"
+    " a budget or their next attempt with the time, and one that fleet does not begin with the"
+    " reason.",
     flags=(
         Flag("limit", "number", "n", help=f"How many at most (default {LIMIT})."),
         Flag("json", "switch", help="A JSON array, with the directory, coder and model of each."),

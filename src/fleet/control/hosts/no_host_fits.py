@@ -52,7 +52,7 @@ def waits_for_host(
         whys = "; ".join(f"{host.name}: {declined[host.id]}" for host in fitting)
         return f"no host fits: {whys}"
     if not up:
-        return "no host fits: none is up"
+        return "no host is up: start one with fleet run"
     if not reachable:
         return f"no host fits: none reaches {url}"
     return f"no host fits: {_lacking(needs, reachable, known)}"
