@@ -1,6 +1,7 @@
 """A coder that fails again and again gets no work, through the real supervisor."""
 
 import json
+from datetime import datetime
 
 from tests.story.scene import ACTOR, WORK
 
@@ -55,7 +56,9 @@ def test_a_supervisor_that_waits_for_a_held_coder_only_is_idle(scene):
     assert scene.until_ended(scene.supervise("--until-idle")) == 0
     assert scene.status(task) == "open"
     (said,) = scene.log("idle")
-    assert "1 task waits" in said["text"]
+    until = json.loads(scene.fleet("status", "--json").stdout)["held"][0]["until"]
+    at = f"{datetime.fromisoformat(until).astimezone():%H:%M:%S}"
+    assert f"1 task waits, until {at} at the earliest (fleet status): " in said["text"]
     assert "absent gets no work: its program cannot be run" in said["text"]
 
 

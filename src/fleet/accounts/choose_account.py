@@ -74,8 +74,9 @@ class Wait(Struct, frozen=True, kw_only=True):
     why: str
     #: The account has as many agents as it may.
     busy: bool = False
-    #: A person has to do something about it.
+    #: A person has to do something about it, or may: at `until` it is tried again (`again`).
     person: bool = False
+    again: bool = False
 
 
 def choose(
@@ -147,7 +148,8 @@ def unavailable(
         return Wait(account=name, until=now + _FOR_A_PERSON, why=text, person=True)
     if standing.trouble:
         until = standing.trouble_until or now + _FOR_A_PERSON
-        return Wait(account=name, until=until, why=standing.trouble, person=True)
+        again = standing.trouble_until is not None
+        return Wait(account=name, until=until, why=standing.trouble, person=True, again=again)
     if standing.fetching:
         text = f"the secret of {name} is being fetched"
         return Wait(account=name, until=now + _FETCHING, why=text)

@@ -2,14 +2,16 @@
 
 import heapq
 import time
+from collections.abc import Sequence
 from datetime import datetime
 
 from fleet.files.machine_short import low_disk
 from fleet.home.status_file import paused
 from fleet.queue.protocol import Queue
 from fleet.schemas import Lease, Offer, Task
+from fleet.schemas.shown_text import moment
 from fleet.supervisor.assignments import awake
-from fleet.supervisor.queue_io.reopen_tasks import held_back, waiting_tasks
+from fleet.supervisor.queue_io.reopen_tasks import HeldBack, held_back, waiting_tasks
 from fleet.supervisor.state import SupervisorState
 
 #: A task may become ready without an event: the queue is asked again this often anyway. Each
@@ -153,14 +155,28 @@ class Claimer:
 
     def _note_idle(self, waiting: list[Task]) -> None:
         """Idle: each task that waits for a moment waits for a person too."""
-        held = [held_back(self._state, task) for task in waiting]
-        reasons = [each.why for each in held if each is not None and each.person]
-        self.idle = len(reasons) == len(waiting)
-        self.waits_for_person = bool(reasons)
-        if reasons and self.idle:
-            whys = "; ".join(sorted(set(reasons)))
-            count = "1 task waits" if len(reasons) == 1 else f"{len(reasons)} tasks wait"
-            text = f"{count}, and nothing will open by itself (fleet status): {whys}"
+        found = [held_back(self._state, task) for task in waiting]
+        held = [each for each in found if each is not None and each.person]
+        self.idle = len(held) == len(waiting)
+        self.waits_for_person = bool(held)
+        if held and self.idle:
+            text = _idle_words(held, self._state.now())
             if text != self._idle_text:
                 self._state.log.say("idle", text)
             self._idle_text = text
+
+
+def _idle_words(held: Sequence[HeldBack], now: datetime) -> str:
+    """How many tasks a person can set going, when those are tried again that need none, and why
+    they wait.
+    """
+    moments = [each.again for each in held if each.again is not None]
+    count = "1 task waits" if len(held) == 1 else f"{len(held)} tasks wait"
+    if len(moments) < len(held):
+        count += " for you"
+    if moments:
+        at = moment(min(moments), now.astimezone())
+        later = "" if len(moments) == len(held) else f"{len(moments)} of them "
+        count += f", {later}until {at} at the earliest"
+    whys = "; ".join(sorted({each.why for each in held}))
+    return f"{count} (fleet status): {whys}"

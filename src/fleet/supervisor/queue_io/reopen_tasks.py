@@ -5,6 +5,7 @@ fleet.
 """
 
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
@@ -38,8 +39,10 @@ class HeldBack(Struct, frozen=True, kw_only=True):
     """What keeps a task from running now."""
 
     why: str
-    #: Only a person can change that.
+    #: Only a person can change that, or change it before `again`.
     person: bool = False
+    #: When it is tried again without a person; None: never, or soon.
+    again: datetime | None = None
     #: A budget of the day is spent.
     budget: bool = False
 
@@ -59,7 +62,10 @@ def held_back(state: SupervisorState, task: Task) -> HeldBack | None:
         found = state.accounts.would_choose(state.config, place, task.id, None, state.now())
     except FleetError as error:
         return HeldBack(why=error.message, person=isinstance(error, Untrusted))
-    return HeldBack(why=found.why, person=found.person) if isinstance(found, Wait) else None
+    if not isinstance(found, Wait):
+        return None
+    again = found.until if found.again else None
+    return HeldBack(why=found.why, person=found.person, again=again)
 
 
 def waiting_tasks(state: SupervisorState, then: Callable[[list[Task]], None]) -> None:
