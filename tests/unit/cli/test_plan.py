@@ -57,7 +57,7 @@ def test_a_plan_is_not_applied_unseen(fleet, project):
 def test_a_plan_is_applied_and_its_commands_are_trusted(fleet, project):
     """No task waits for `fleet trust`: the person has seen each command."""
     result = run("apply", "reset.toml", "--yes")
-    assert ": 3 made." in result.output
+    assert ": 4 made, 1 of them for acceptance." in result.output
     tasks = made(fleet)
     assert len(tasks) == 5
     assert any(task.metadata["fleet"].get("verify") for task in tasks)
@@ -120,3 +120,17 @@ def test_the_tasks_of_a_plan_know_the_branch_that_they_were_made_on(fleet, proje
     head.write_text("ref: refs/heads/other\n")
     assert run("apply", "TODO.md", "--yes").exit_code == 0
     assert len(made(fleet)) == len(tasks)
+
+
+def test_a_spec_that_git_does_not_have_yet_is_told(fleet, project, repo):
+    """Agents work in clones, which begin at a commit."""
+    repo.commit(a="1\n")
+    shutil.copy(project / "TODO.md", repo.root / "TODO.md")
+    warning = "Warning: TODO.md is not committed: agents in clones do not see it"
+    spec = str(repo.root / "TODO.md")
+    assert warning in " ".join(run("show", spec).output.split())
+    assert json.loads(run("show", spec, "--json").output)["uncommitted"] == ["TODO.md"]
+    repo.git("add", "TODO.md")
+    assert warning in " ".join(run("apply", spec, "--yes").output.split())
+    repo.git("commit", "-qm", "spec")
+    assert "Warning" not in run("show", spec).output

@@ -11,7 +11,7 @@ import click
 
 from fleet import control
 from fleet.cli.json_output import print_json, task_shape
-from fleet.cli.plan.plan_page import plan_page, written_page
+from fleet.cli.plan.plan_page import plan_page, uncommitted_words, written_page
 from fleet.cli.task_ids import coder_names, given_text, task_id
 from fleet.control import Control
 from fleet.control.plan.apply import WrittenPlan, apply
@@ -114,6 +114,8 @@ def apply_(
     if not yes and view.changes.writes + prune * len(view.gone):
         look = f"fleet plan show {quote(spec)}. Then: fleet plan apply {quote(spec)} --yes"
         _confirm(view, look, as_json=as_json)
+    for line in uncommitted_words(view) if yes else ():
+        click.echo(line, err=True)
     _print_written(apply(fleet, loaded, datetime.now(UTC), prune=prune), as_json=as_json)
 
 

@@ -29,6 +29,7 @@ def plan_page(view: PlanView, apply_line: str) -> Iterator[str]:
     yield from _waves(view, width)
     yield from _checks(view)
     yield from _collisions(view)
+    yield from uncommitted_words(view)
     yield from _standing(view, apply_line)
 
 
@@ -37,7 +38,7 @@ def _figures(view: PlanView) -> str:
     work = len(view.tasks) - done - sum(task.state == "group" for task in view.tasks)
     if not work:
         return f"Nothing is left to do: {counted(done, 'task')} ticked in the spec."
-    words = f"{counted(work, 'task')} in {counted(len(view.waves), 'wave')}"
+    words = f"{counted(work, 'task')} in {counted(len(view.waves), 'wave')} and 1 for acceptance"
     words += f", at most {view.widest} at once" if view.widest > 1 else ""
     optional = sum(task.optional and task.wave > 0 for task in view.tasks)
     words += f"; {optional} optional, which no other waits for" if optional else ""
@@ -113,6 +114,14 @@ def _collisions(view: PlanView) -> Iterator[str]:
         yield f"  … and {len(files) - _MOST} more files"
 
 
+def uncommitted_words(view: PlanView) -> Iterator[str]:
+    """A warning about files of the spec that a clone of the project would lack."""
+    if view.uncommitted:
+        are = "is" if len(view.uncommitted) == 1 else "are"
+        words = f"{_listed(view.uncommitted)} {are} not committed: agents in clones do not see it"
+        yield folded(f"Warning: {words}. Commit before they begin.", 2)
+
+
 def _standing(view: PlanView, apply_line: str) -> Iterator[str]:
     """What differs from the queue, and what to do next; without a line the person is just asked."""
     found = view.changes
@@ -158,11 +167,11 @@ def written_page(written: WrittenPlan) -> Iterator[str]:
     """What `fleet plan apply` did."""
     found = written.changes
     epic = written.ids.get(EPIC, "")
-    work = _work(found.new)
+    work = [key for key in found.new if key != EPIC]
     parts = [
         f"{len(keys)} {word}"
         for keys, word in (
-            (work, "made"),
+            (work, "made, 1 of them for acceptance" if ACCEPTANCE in work else "made"),
             (_work(found.changed), "changed"),
             (found.reopened, "opened again"),
             (written.pruned, "closed"),

@@ -1,17 +1,24 @@
 """Reads the plan that a person names: a spec on disk, checked, with the project."""
 
+import time
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.control import Control
 from fleet.control.task_directory import branch_at, checked_directory, current_directory, plain_path
 from fleet.errors import BadInput
 from fleet.git import repository
+from fleet.git.git_command import Git
+from fleet.git.repository import GitFailed
+from fleet.git.tree_snapshot import uncommitted
 from fleet.plan.check_plan import check_plan
 from fleet.plan.find_spec import find_spec, read_plan, shown_path
 from fleet.plan.neutral_plan import Plan
 from fleet.plan.plan_drafts import PlannedDraft, PlanPlace, drafts_of
+
+#: Seconds that git may take to compare the project with its last commit.
+_LIMIT = 10.0
 
 
 class LoadedPlan(Struct, frozen=True, kw_only=True):
@@ -21,6 +28,8 @@ class LoadedPlan(Struct, frozen=True, kw_only=True):
     format: str
     place: PlanPlace
     drafts: tuple[PlannedDraft, ...]
+    #: Files of the spec that git has not committed as they are: a clone lacks them.
+    uncommitted: tuple[str, ...] = ()
 
     @property
     def done(self) -> frozenset[str]:
@@ -39,9 +48,24 @@ def load_spec(
     spec = find_spec(full, base=Path(base), format_=format_, tag=tag)
     named = shown_path(spec.path, Path(base)).replace("#", "_")  # its tasks go on with `#`
     plan = read_plan(spec)
-    return loaded(
+    found = loaded(
         fleet, plan, spec=f"{named}@{tag}" if tag else named, cwd=base, format_=spec.format
     )
+    return structs.replace(found, uncommitted=_uncommitted(full, base))
+
+
+def _uncommitted(spec: Path, cwd: str) -> tuple[str, ...]:
+    """The files at a path that differ from the last commit of the project, or are new."""
+    repo = repository.find(cwd)
+    if repo is None:
+        return ()
+    below = shown_path(spec, Path(repo.root))
+    try:
+        names = uncommitted(Git(repo, time.monotonic() + _LIMIT), "HEAD")
+    except GitFailed:  # no commit yet, or git is not there
+        return ()
+    found = sorted(repository.shown(name) for name in names)
+    return tuple(name for name in found if Path(name).is_relative_to(below) or below == ".")
 
 
 def loaded(

@@ -55,6 +55,8 @@ class PlanView(Struct, frozen=True, kw_only=True):
     unchecked: Sequence[str]
     #: Commands for the whole.
     verify: Sequence[str]
+    #: Files of the spec that git has not committed as they are.
+    uncommitted: Sequence[str]
     changes: PlanChanges
     #: The ids of tasks that the plan no longer has, by their keys.
     gone: Mapping[str, str]
@@ -102,6 +104,7 @@ def plan_view(fleet: Control, loaded: LoadedPlan) -> PlanView:
         project_verify=place.verify,
         unchecked=[] if place.verify else [key for key in graph.waits if key not in checked],
         verify=plan.verify,
+        uncommitted=loaded.uncommitted,
         changes=found,
         gone={key: known[key].id for key in (*found.gone, *found.gone_begun, *found.ticked)},
     )
