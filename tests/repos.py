@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from fleet.git import run_baseline
+from fleet.git import run_baseline, snapshot_names
 from fleet.git.own import own_repository
 from fleet.runs.run_directory import Run
 
@@ -64,7 +64,7 @@ class RunIn:
         self.dir.mkdir(parents=True)
         self.key = f"fleet-1/{number}"
         place = str(cwd or repo.root)
-        keep = self.dir.parent.parent / run_baseline.INDEX
+        keep = self.dir.parent.parent / snapshot_names.INDEX
         self.base = run_baseline.record_base(place, self.key, home=self.home, keep=keep)
 
     def git(self, *args):

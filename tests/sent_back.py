@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fleet.evidence.landing_rules import landing_findings
-from fleet.git import run_baseline
+from fleet.git import run_baseline, snapshot_names
 from fleet.git.clone.task_refs import task_refs
 from fleet.git.land.begin_merge import begin_merge, plan_merge
 from fleet.git.land.merge_facts import merge_facts
@@ -62,7 +62,7 @@ class SentBack:
         """The rules that the clone breaks as it stands."""
         run = self.home.task(TASK) / "runs/7"
         run.mkdir(parents=True, exist_ok=True)
-        keep = self.home.task(TASK) / run_baseline.INDEX
+        keep = self.home.task(TASK) / snapshot_names.INDEX
         base = run_baseline.record_base(
             str(self.place), f"{TASK}/7", home=self.home.path, keep=keep
         )

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from fleet import config
 from fleet.control import Control
-from fleet.git.run_baseline import DIFF
+from fleet.git.snapshot_names import DIFF
 from fleet.home import Home, make_home
 from fleet.queue.protocol import Draft
 from tests.builders import a_run

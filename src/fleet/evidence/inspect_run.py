@@ -20,6 +20,7 @@ from fleet.evidence.base_check import (
     with_base,
 )
 from fleet.evidence.exam_rules import exam_of
+from fleet.evidence.file_rules import why_files_ask
 from fleet.evidence.landing_rules import landing_findings
 from fleet.evidence.other_task_dirs import in_same_tree, lost_directories
 from fleet.evidence.scope_rules import ScopeFacts, scope_findings
@@ -37,7 +38,7 @@ from fleet.git.own.own_repository import known_repository
 from fleet.git.refs import merge_base, tree_of
 from fleet.git.repository import Repository
 from fleet.git.run_baseline import base_now, changes_since, repository_of
-from fleet.git.tree_difference import file_changes
+from fleet.git.tree_difference import file_changes, new_blobs
 from fleet.home import clone_record
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import Run, newest_first
@@ -66,6 +67,8 @@ class Inspection(Struct, frozen=True, kw_only=True):
     checks: tuple[Check, ...] = ()
     #: What the work of all runs changes of the exam.
     exam: Exam = Exam()
+    #: Why a person has to look at the files that are to land, a line for each kind.
+    file_asks: tuple[str, ...] = ()
     trespasses: tuple[Finding, ...] = ()
     #: The rules of landing that the run broke, if it was to finish a merge.
     refusals: tuple[Finding, ...] = ()
@@ -145,6 +148,7 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
         return Inspection(changes=changes, trespasses=trespasses, damage=damage)
     refusals: tuple[Finding, ...] = ()
     landing = None
+    file_asks: tuple[str, ...] = ()
     try:
         if ended.claimed and ended.base is not None and changes is not None:
             changes = _with_misplaced(ended.run, ended.base, changes)
@@ -154,6 +158,8 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
         exam = _exam(ended, changes, checks or ()) if ended.claimed else Exam()
         if ended.claimed and checks is not None and not refusals:
             landing = landing_work(ended.run, ended.policy, ended.base, changes, checks)
+            if landing is not None and ended.base is not None:
+                file_asks = _file_asks(ended, ended.base, landing)
     except (FleetError, OSError) as error:
         if is_short(error):
             raise
@@ -163,6 +169,7 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
     return Inspection(
         checks=checks,
         exam=exam,
+        file_asks=file_asks,
         changes=changes,
         trespasses=trespasses,
         refusals=refusals,
@@ -319,6 +326,13 @@ def _exam(ended: InspectedRun, changes: Changes | None, checks: tuple[Check, ...
     before = found[1] if in_clone else (ended.first or base).snapshot or found[1]
     git = Git(known_repository(ended.run.home.path, repo.root), time.monotonic() + _GIT_LIMIT)
     return exam_of(file_changes(git, before, tree), ended.policy, _inside(ended, base))
+
+
+def _file_asks(ended: InspectedRun, base: Base, landing: LandingWork) -> tuple[str, ...]:
+    """Why a person has to look at files of what is to land. Raises GitFailed."""
+    own = known_repository(ended.run.home.path, base.root)
+    git = Git(own, time.monotonic() + _GIT_LIMIT)
+    return why_files_ask(new_blobs(git, _merge(ended) or landing.base, landing.tree))
 
 
 def _setup_trouble(check: Check) -> str:

@@ -7,7 +7,7 @@ leave behind is no change of the agent's.
 
 import os
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,12 +16,7 @@ from msgspec import Struct, structs
 from fleet.errors import FleetError
 from fleet.evidence.verify_commands import VerifyPlace, checkout_place
 from fleet.git import tree_snapshot
-from fleet.git.checkout.fresh_checkout import (
-    copy_missing,
-    is_made,
-    make_checkout,
-    remove_checkout,
-)
+from fleet.git.checkout.fresh_checkout import is_made, make_checkout, remove_checkout
 from fleet.git.checkout.pinned_tree import PinnedTree, pinned_tree
 from fleet.git.clone.source_facts import objects_of_clone
 from fleet.git.git_command import Git
@@ -29,7 +24,8 @@ from fleet.git.own.own_repository import known_repository, stores_of
 from fleet.git.own.project_refs import refs_of
 from fleet.git.refs import read_refs
 from fleet.git.repository import Repository
-from fleet.git.run_baseline import CHECKED, ref_of, repository_of
+from fleet.git.run_baseline import repository_of
+from fleet.git.snapshot_names import CHECKED, ref_of
 from fleet.runs.outcome_history import believed_ending
 from fleet.runs.run_directory import Run, all_runs
 from fleet.schemas import Base, Changes, Policy
@@ -145,15 +141,13 @@ def _checked_out(
         folder.mkdir(mode=0o700)
         refs = read_refs(refs_of(own, repo, until), repo)
         make_checkout(git, pinned.id, place, Base(root="", head=refs.head, branch=refs.branch))
-        copy_missing(base.root, place, _added(changes, _pins(ended, inside)))
     if pinned.restored:
         key = f"{ended.run.task_id}/{ended.run.number}"
         git.ask("update-ref", "--no-deref", f"{ref_of(key)}{CHECKED}", pinned.id)
     source, project = _project(ended, inside)
-    stores = (*stores_of(own), *objects_of_clone(ended.run.home, ended.run.task_id))
     found = checkout_place(
         place, tree=pinned.id, top=source, inside=inside, project=project,
-        share=ended.policy.copies.share, stores=stores,
+        share=ended.policy.copies.share, stores=stores_of(own),
     )  # fmt: skip
     return structs.replace(
         found,
@@ -181,16 +175,6 @@ def _pinned(
 def _pins(ended: InspectedRun, inside: str) -> list[str]:
     """The pinned paths, from the top of the tree."""
     return [os.path.normpath(f"{inside}/{pin}") for pin in ended.policy.pins]
-
-
-def _added(changes: Changes, pins: Sequence[str]) -> list[str]:
-    """What the run made beside pinned paths: files that no snapshot stores are copied."""
-    below = tuple(f"{pin}/" for pin in pins)
-    return [
-        file.path
-        for file in changes.files
-        if file.kind == "added" and file.path not in pins and not file.path.startswith(below)
-    ]
 
 
 def _project(ended: InspectedRun, inside: str) -> tuple[str, str]:

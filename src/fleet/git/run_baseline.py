@@ -15,6 +15,8 @@ from msgspec import structs
 
 from fleet.files.machine_short import is_short
 from fleet.git import repository, tree_snapshot
+from fleet.git.clone.collect_work import cloned_work
+from fleet.git.clone.task_refs import clone_refs
 from fleet.git.commit_object import write_commit
 from fleet.git.commit_words import FLEET
 from fleet.git.git_command import Git, GitFailed
@@ -26,7 +28,6 @@ from fleet.git.refs import (
     BRANCHES,
     ELSEWHERE,
     GROUP,
-    OURS,
     BaseAfter,
     commit_of,
     condense,
@@ -35,6 +36,7 @@ from fleet.git.refs import (
     tree_of,
 )
 from fleet.git.repository import Repository, shown
+from fleet.git.snapshot_names import AFTER, DIFF, INDEX, LEFT, kept_ref, ref_of
 from fleet.git.tree_difference import (
     MOST_DIFF,
     MOST_FILES,
@@ -43,7 +45,7 @@ from fleet.git.tree_difference import (
     write_diff,
 )
 from fleet.git.tree_snapshot import TreeSnapshot, keep_index
-from fleet.home.clone_record import ref_word
+from fleet.home import Home
 from fleet.runs.run_directory import Run
 from fleet.schemas import Base, Changes, FileChange, Misplaced
 from fleet.schemas.shown_text import some
@@ -52,21 +54,6 @@ from fleet.schemas.shown_text import some
 LIMIT = 10.0
 LIMIT_AFTER = 60.0
 MOST_COMMITS = 100
-DIFF = "diff.patch"
-#: In the task's directory: the index at the start of the latest run. With it git need not read
-#: every file at the end, and no flag that an agent sets in the repository's index hides a file.
-INDEX = "base.index"
-#: Of a snapshot's ref: what the run left, and what the snapshot of the start does not store.
-AFTER = ".after"
-LEFT = ".left"
-#: The tree that was verified, where pinned files differed from what the run left.
-CHECKED = ".checked"
-
-
-def ref_of(key: str) -> str:
-    """The ref of the snapshot of a run; the key is `<task>/<run>`."""
-    task, _, run = key.partition("/")
-    return f"{OURS}{ref_word(task)}/{run}"
 
 
 def record_base(
@@ -83,17 +70,22 @@ def record_base(
         return None
     until, began = time.monotonic() + LIMIT, time.time_ns()
     base = Base(root=repo.root, git_dir=repo.git_dir, common_dir=repo.common_dir, shared=shared)
-    own = own_repository(home, repo)
+    refs = clone_refs(Home(home), key, repo.root)
+    if refs is None:
+        own_repository(home, repo)
     try:
+        work = cloned_work(Home(home), refs, limit=LIMIT) if refs is not None else None
+        own = known_repository(home, repo.root)
         base = structs.replace(_around(refs_of(own, repo, until), repo), shared=shared)
-        with tree_snapshot.opened(own, repo, until) as (git, index):
-            tree = tree_snapshot.take_snapshot(
-                git, without=_of_fleet(repo, home), shared=shared, head=base.head
-            )
-            message = f"fleet: the working tree as {key} found it\n\n{left_out.time_line(began)}"
-            commit = _store_start(git, repo, until, key, tree, base.head, message)
-            if keep is not None:
-                keep_index(index, keep)
+        git = Git(own, until)
+        if work is not None:
+            tree, held = work.take_snapshot(keep=keep), work.head
+        else:
+            tree = _snapshot_of_start(own, repo, home, until, keep)
+            held = _held(own, repo, until, key, base.head)
+        keep_objects(git, tree.id, held)
+        message = f"fleet: the working tree as {key} found it\n\n{left_out.time_line(began)}"
+        commit = _store_start(git, key, tree, message)
     except (GitFailed, OSError) as error:
         if is_short(error):
             raise
@@ -101,11 +93,19 @@ def record_base(
     return structs.replace(base, snapshot=commit, trouble=_not_held(tree))
 
 
-def _store_start(
-    git: Git, repo: Repository, until: float, key: str, tree: TreeSnapshot, head: str, message: str
-) -> str:
+def _snapshot_of_start(
+    own: Repository, repo: Repository, home: Path, until: float, keep: Path | None
+) -> TreeSnapshot:
+    """Store a project's own directory, and keep the index."""
+    with tree_snapshot.opened(own, repo, until) as (git, index):
+        tree = tree_snapshot.take_snapshot(git, without=_of_fleet(repo, home))
+        if keep is not None:
+            keep_index(index, keep)
+        return tree
+
+
+def _store_start(git: Git, key: str, tree: TreeSnapshot, message: str) -> str:
     """Make the refs of a snapshot; returns the snapshot's commit."""
-    keep_objects(git, tree.id, _held(git.repo, repo, until, key, head))
     commit = write_commit(git, tree.id, message=message, author=FLEET)
     refs = {ref_of(key): commit}
     if tree.left_out:
@@ -179,13 +179,6 @@ def _with_kept_branches(git: Git, base: Base, now: Base) -> Base:
     return structs.replace(now, refs={**now.refs, **kept}) if kept else now
 
 
-def kept_ref(branch: str) -> str:
-    """The ref that keeps the commits of a task's branch, `refs/heads/fleet/<task>`, once the branch
-    is put away. The ref is deleted with the task's snapshots.
-    """
-    return f"{OURS}{branch.removeprefix(BRANCHES)}/branch"
-
-
 def _rewound(git: Git, base: Base, now: Base) -> bool:
     """The branch of the start no longer contains the commit of the start."""
     stands = now.head if base.branch == now.branch else now.refs.get(base.branch, "")
@@ -210,12 +203,18 @@ def changes_since(base: Base, run: Run, *, stored: bool = False) -> Changes:
         return structs.replace(found, trouble=why)
     until = time.monotonic() + LIMIT_AFTER
     try:
+        refs = clone_refs(run.home, _key_of(run), repo.root)
+        work = cloned_work(run.home, refs) if refs is not None else None
         own = known_repository(run.home.path, repo.root)
         git = Git(own, until)
         known = _left_out_of(git, _key_of(run))
-        head = read_refs(refs_of(own, repo, until), repo).head
+        if work is not None:
+            head, tree = work.head, work.take_snapshot(known=known, since=base.snapshot)
+            hidden = work.hidden
+        else:
+            head = read_refs(refs_of(own, repo, until), repo).head
+            tree, hidden = _tree_now(own, repo, base, run, until, known, head)
         found = structs.replace(found, commits=_commits(git, base, head))
-        tree, hidden = _tree_now(own, repo, base, run, until, known, head)
         if stored:
             after = f"{ref_of(_key_of(run))}{AFTER}"
             found_then = commit_of(git, after) or base.snapshot  # no ref: nothing had changed
@@ -284,8 +283,9 @@ def _tree_now(
     known: dict[str, str],
     head: str,
 ) -> tuple[TreeSnapshot, tuple[str, ...]]:
-    """The tree that the run left, and directories inside that hide themselves."""
-    committed = head if head != base.head else ""
+    """The tree that a run left in a project's own directory, and directories inside that hide
+    themselves.
+    """
     kept = run.task_dir / INDEX
     home = _of_fleet(repo, run.home.path)
     with tree_snapshot.opened(own, repo, until, kept) as (git, index):
@@ -296,7 +296,7 @@ def _tree_now(
             git.ask("read-tree", before)
         hidden = left_out.hidden_directories(git, base.snapshot)
         tree = tree_snapshot.take_snapshot(
-            git, without=home, shared=base.shared, head=head, known=known, committed=committed
+            git, without=home, known=known, commit=head if head != base.head else ""
         )
         return tree, hidden
 
@@ -338,6 +338,9 @@ def _not_held(tree: TreeSnapshot) -> str:
     if tree.large:
         large = [shown(name) for name in tree.large]
         parts.append(f"too large or unreadable, and not held: {some(large, 5)}")
+    if tree.kept:
+        kept = [shown(name) for name in tree.kept]
+        parts.append(f"committed, missing in the working tree, and kept: {some(kept, 5)}")
     return "; ".join(parts)
 
 

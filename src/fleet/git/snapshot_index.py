@@ -18,11 +18,17 @@ from msgspec import Struct
 from fleet.files.atomic_write import write_atomically
 from fleet.files.safe_read import read_bounded
 from fleet.git import repository
+from fleet.git.clone.task_refs import clone_refs
 from fleet.git.git_command import Git, GitFailed
-from fleet.git.own.own_repository import key_of, own_repository, repository_at
+from fleet.git.own.own_repository import (
+    key_of,
+    known_repository,
+    own_repository,
+    repository_at,
+)
 from fleet.git.own.project_refs import write_refs
 from fleet.git.repository import Repository
-from fleet.git.run_baseline import AFTER, CHECKED, INDEX, LEFT, ref_of
+from fleet.git.snapshot_names import AFTER, CHECKED, INDEX, LEFT, ref_of
 from fleet.home import Home
 
 FOLDER = "snapshots"
@@ -71,16 +77,17 @@ def all_entries(home: Home) -> Iterator[SnapshotEntry]:
 
 
 def drop_snapshots(home: Home, repo: Repository, task_id: str, number: int | None = None) -> None:
-    """Delete the snapshots of one run of a task, or of all runs, and the refs that
-    hold their base.
+    """Delete the snapshots of one run of a task, or of all runs, and the refs that hold their base
+    in a project. Raises FleetError.
     """
     until = time.monotonic() + _LIMIT
     below = ref_of(f"{task_id}/{'' if number is None else number}")
     ends = ("", AFTER, LEFT, CHECKED)
     names = [f"{below}{end}" for end in ends] if number is not None else [below.rstrip("/")]
-    own = own_repository(home.path, repo)
-    write_refs(own, repo, until, delete=_found(Git(repo, until), names))
-    _drop(own, until, names)
+    if clone_refs(home, task_id, repo.root) is None:
+        own = own_repository(home.path, repo)
+        write_refs(own, repo, until, delete=_found(Git(repo, until), names))
+    _drop(known_repository(home.path, repo.root), until, names)
 
 
 def _drop(own: Repository, until: float, names: list[str]) -> None:

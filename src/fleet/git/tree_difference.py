@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from fleet.git.git_command import Git
 from fleet.git.repository import shown
+from fleet.git.unusual_files import NewBlob
 from fleet.schemas import FileChange
 
 #: How many changed files are listed, and how many bytes of their difference are kept.
@@ -21,6 +22,9 @@ _EMPTY = (
     b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     b"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 )
+
+
+_GITLINK = b"160000"
 
 
 class TreeEntry(Struct, frozen=True, kw_only=True):
@@ -84,6 +88,18 @@ def tree_entries(git: Git, before: str, after: str) -> list[TreeEntry]:
             TreeEntry(path=path, old_mode=old_mode, new_mode=new_mode, old=both[0], new=both[1])
         )
     return found
+
+
+def new_blobs(git: Git, before: str, after: str) -> list[NewBlob]:
+    """The files of a tree that another has not, or has with another content. Raises GitFailed."""
+    entries = [each for each in tree_entries(git, before, after) if each.new]
+    files = [each for each in entries if each.new_mode != _GITLINK]
+    feed = "".join(f"{each.new}\n" for each in files).encode()
+    sizes = git.ask("cat-file", "--batch-check=%(objectsize)", feed=feed).split()
+    return [
+        NewBlob(path=shown(each.path), size=int(size), is_added=not each.old)
+        for each, size in zip(files, sizes, strict=True)
+    ]
 
 
 def file_changes(git: Git, before: str, after: str) -> Iterator[FileChange]:

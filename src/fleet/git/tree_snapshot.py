@@ -8,26 +8,23 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct, field
 
 from fleet.git.git_command import Git
-from fleet.git.own.left_out import is_secret, mark_of, quick_mark
+from fleet.git.own.left_out import mark_of, quick_mark
 from fleet.git.repository import Repository
+from fleet.git.unusual_files import LARGEST, MOST_BYTES, MOST_FILES, is_secret
 from fleet.git.user_settings import ignore_rules
 
-#: Larger new files are not stored.
-LARGEST = 50 << 20
-#: With more new files, or more bytes of them in all, no new file is stored.
-MOST_FILES = 20_000
-MOST_BYTES = 512 << 20
 #: How the folders of copied indexes begin, in the directory for temporary files.
 _COPIES = "fleet-index-"
 #: Beside a kept index: the ignore rules of that moment, with this suffix.
 RULES = ".exclude"
+_GITLINK = b"160000"
 
 
 class TreeSnapshot(Struct, frozen=True, kw_only=True):
@@ -40,6 +37,27 @@ class TreeSnapshot(Struct, frozen=True, kw_only=True):
     large: tuple[str, ...] = ()
     #: There are too many new files, so none of them is stored.
     no_new: bool = False
+    #: Files that a commit of the agent holds and the tree lacks; they are in the snapshot.
+    kept: tuple[str, ...] = ()
+
+
+class Committed(Struct, frozen=True, kw_only=True):
+    """The commit of an agent that a snapshot adds to. Nothing that the commit holds is removed."""
+
+    #: Submodules that the agent's commits moved: they stay as committed.
+    links: frozenset[str] = frozenset()
+
+
+class _Differing(Struct, frozen=True, kw_only=True):
+    """How the files of a tree differ from the index."""
+
+    #: Files with another content, and files that are gone.
+    changed: list[str]
+    #: What the index has as a file, and the tree as no file.
+    gone: frozenset[str]
+    #: Submodules among those that changed.
+    links: frozenset[str]
+    new: list[str]
 
 
 @contextmanager
@@ -122,57 +140,56 @@ def take_snapshot(
     *,
     without: Iterable[str] = (),
     shared: Sequence[str] = (),
-    head: str = "",
     known: Mapping[str, str] = {},
-    committed: str = "",
+    commit: str = "",
+    committed: Committed | None = None,
 ) -> TreeSnapshot:
     """Store the working tree at this moment. `git` works on a separate index, which is up to date
-    afterwards. What is below a directory in `without` is not looked at; new files in `known`, which
-    an earlier snapshot left out with these marks, are left out. Files of the commit `committed` are
-    stored whatever rule ignores them. At and below the paths in `shared` nothing counts but what
-    the commit `head` holds.
+    afterwards.
+
+    What is below a directory in `without` is not read. New files in `known`, which an earlier
+    snapshot left out with these marks, are left out, and so are new files at and below `shared`.
+    Files that the commit `commit` has are stored whatever rule leaves others out. With `committed`
+    the index holds a commit of the agent, from which nothing is removed.
     """
     root = git.repo.root
-    _untrack(git, shared, head)
-    changed, new = _differing(git)
-    below = tuple(f"{name}/" for name in shared)
-    new = [name for name in new if name not in shared and not name.startswith(below)]
-    new += sorted(_committed(git, committed) - set(new)) if committed else []
-    folders = tuple(f"{name.rstrip('/')}/" for name in without)
-    new = [name for name in new if name not in known and not name.startswith(folders)]
-    secret = {name for name in new if is_secret(name)}
-    large = [name for name in changed if _trouble_with(f"{root}/{name}", tracked=True)]
-    changed = [name for name in changed if name not in set(large)]
+    found = _differing(git)
+    folders = tuple(f"{name.rstrip('/')}/" for name in (*without, *shared))
+    passed_over = {*known, *shared}
+    new = [name for name in found.new if name not in passed_over and not name.startswith(folders)]
+    held = _missing_in_index(git, commit) if commit else set[str]()
+    kept = found.gone if committed is not None else frozenset[str]()
+    settled = kept | (found.links & committed.links) if committed is not None else kept
+    changed = [name for name in found.changed if name not in settled] + sorted(held)
+    left_out = {name: quick_mark(f"{root}/{name}") for name in _in_the_way(new, kept)}
+    new = [name for name in new if name not in held and name not in left_out]
+    unread = [name for name in changed if _trouble_with(f"{root}/{name}", tracked=True)]
+    changed = [name for name in changed if name not in {*unread}]
     sizes = {name: _size(f"{root}/{name}") for name in new}
-    large += [name for name in new if _trouble_with(f"{root}/{name}", tracked=False)]
-    left_out = {name: mark_of(f"{root}/{name}") for name in (*sorted(secret), *large)}
+    secret = {name for name in new if is_secret(name)}
+    large = unread + [name for name in new if _trouble_with(f"{root}/{name}", tracked=False)]
+    left_out |= {name: mark_of(f"{root}/{name}") for name in (*sorted(secret), *large)}
     new = [name for name in new if name not in left_out]
     no_new = len(new) > MOST_FILES or sum(sizes[name] for name in new) > MOST_BYTES
     if no_new:
         left_out |= {name: quick_mark(f"{root}/{name}") for name in new}
         new = []
-    names = changed + new
-    beyond = {name for name in changed if is_below_link(root, name)}
     # Git refuses to read files below a link that replaced a directory.
-    _update(git, "--force-remove", [name for name in changed if name in beyond])
-    _update(git, "--remove", [name for name in names if name not in beyond])
-    tree = git.line("write-tree")
-    return TreeSnapshot(id=tree, left_out=left_out, large=tuple(large), no_new=no_new)
+    _update(git, "--force-remove", [name for name in changed if name in found.gone])
+    _update(git, "--remove", [name for name in changed + new if name not in found.gone])
+    return TreeSnapshot(
+        id=git.line("write-tree"),
+        left_out=left_out,
+        large=tuple(large),
+        no_new=no_new,
+        kept=tuple(sorted(kept)),
+    )
 
 
 def _update(git: Git, how: str, names: list[str]) -> None:
     if names:
         feed = b"".join(os.fsencode(name) + b"\0" for name in names)
         git.ask("update-index", "-z", "--add", "--replace", how, "--stdin", feed=feed)
-
-
-def _untrack(git: Git, paths: Sequence[str], head: str) -> None:
-    """Take out of the index what it has at and below these paths, and the commit has not."""
-    if paths:
-        held = git.ask("ls-tree", "-r", "-z", "--name-only", head, "--", *paths) if head else b""
-        tracked = git.ask("ls-files", "-z", "--", *paths).split(b"\0")
-        gone = {name for name in tracked if name}.difference(held.split(b"\0"))
-        _update(git, "--force-remove", [os.fsdecode(name) for name in sorted(gone)])
 
 
 def is_below_link(root: str, name: str) -> bool:
@@ -185,12 +202,14 @@ def is_below_link(root: str, name: str) -> bool:
     return False
 
 
-def _differing(git: Git) -> tuple[list[str], list[str]]:
-    """Files that differ from the index, and new files. A repository inside of this one, which git
-    lists as its directory, is left out.
+def _differing(git: Git) -> _Differing:
+    """The files that differ from the index, and new files. A repository inside of this one, which
+    git lists as its directory, is left out.
     """
+    root = git.repo.root
     ask = ("ls-files", "-z", "-t", "--modified", "--deleted", "--others", "--exclude-standard")
     changed: dict[str, None] = {}
+    gone: set[str] = set()
     new: list[str] = []
     for entry in git.ask(*ask).split(b"\0"):
         tag, name = entry[:2], os.fsdecode(entry[2:])
@@ -198,12 +217,39 @@ def _differing(git: Git) -> tuple[list[str], list[str]]:
             continue
         if tag == b"? ":
             new.append(name)
-        else:
-            changed[name] = None
-    return list(changed), new
+            continue
+        changed[name] = None
+        if tag == b"R " or is_below_link(root, name):
+            gone.add(name)
+    folders = [name for name in changed if _is_folder(f"{root}/{name}")]
+    links = _links(git, folders) if folders else frozenset[str]()
+    return _Differing(
+        changed=list(changed), gone=frozenset(gone.union(folders) - links), links=links, new=new
+    )
 
 
-def _committed(git: Git, commit: str) -> set[str]:
+def _links(git: Git, names: list[str]) -> frozenset[str]:
+    """The names that the index has as submodules, of these."""
+    rows = git.ask("ls-files", "-z", "--stage").split(b"\0")
+    found = {os.fsdecode(row.partition(b"\t")[2]) for row in rows if row.startswith(_GITLINK)}
+    return frozenset(found.intersection(names))
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114
+
+
+def _in_the_way(new: Iterable[str], kept: Iterable[str]) -> Iterator[str]:
+    """New files in whose place, or below which, a commit has files that stay. Pure."""
+    kept = {*kept}
+    folders = {name[:at] for name in kept for at, each in enumerate(name) if each == "/"}
+    for name in new:
+        above = {name[:at] for at, each in enumerate(name) if each == "/"}
+        if name in folders or not above.isdisjoint(kept):
+            yield name
+
+
+def _missing_in_index(git: Git, commit: str) -> set[str]:
     """Files of a commit that the tree has and the index has not."""
     ask = ("diff-index", "--cached", "--name-only", "-z", "--no-renames", "--diff-filter=D")
     listed = git.ask(*ask, "--ignore-submodules=all", commit).split(b"\0")

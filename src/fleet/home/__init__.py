@@ -15,6 +15,8 @@ from fleet.schemas import check_id
 
 #: In the home: the directory that comes first on agents' PATH, and the hook of their CLIs in there.
 AGENT_BIN = "bin"
+#: In the home: the clones of tasks.
+CLONES = "worktrees"
 HOOK = "fleet-hook"
 
 
@@ -41,7 +43,7 @@ class Home(Struct, frozen=True, dict=True):
         """One directory for each task that works in a clone. The name is older than clones;
         sessions of agents and what a set-up installed are bound to the paths below it.
         """
-        return self.path / "worktrees"
+        return self.path / CLONES
 
     def clone(self, task_id: str) -> Path:
         """The place of a task's clone. Raises BadInput for an id that cannot be a file name."""

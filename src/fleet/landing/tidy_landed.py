@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from fleet.files.file_lock import run_locked
 from fleet.git.clone import clone_place
-from fleet.git.clone.collect_work import ClonedWork, opened_work
+from fleet.git.clone.collect_work import ClonedWork, cloned_work
 from fleet.git.clone.task_refs import RefMove, TaskRefs, task_refs
 from fleet.git.clone.task_work import remove_clone, why_kept
 from fleet.git.commit_words import message_of
@@ -16,7 +16,7 @@ from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.landed_proof import prove_landed
 from fleet.git.land.target import read_target
 from fleet.git.refs import commit_of, is_ancestor
-from fleet.git.run_baseline import ref_of
+from fleet.git.snapshot_names import ref_of
 from fleet.git.tree_difference import changed_names
 from fleet.home import Home
 from fleet.home.landing_json import Landing
@@ -37,11 +37,11 @@ def tidy_landed(home: Home, task_id: str, landing: Landing, age: timedelta) -> l
             return []  # the branch was set back since: its work stays on fleet/<id>
         reports: list[str] = []
         if clone_place.is_there(home, task_id):
-            with opened_work(home, refs) as work:
-                work.take_snapshot()
-                if not work.beyond and work.tree != landing.tree:
-                    reports += _keep_rest(work, landing, task_id)
-                stays, waits = why_kept(work, age), not work.beyond
+            work = cloned_work(home, refs)
+            work.take_snapshot()
+            if not work.beyond and work.tree != landing.tree:
+                reports += _keep_rest(work, landing, task_id)
+            stays, waits = why_kept(work, age), not work.beyond
             had_branch = refs.branch_now().commit
             reports += _drop_branch(refs, landing)
             if stays:

@@ -328,7 +328,7 @@ def _landing(
         tree=work.tree,
         checked=verdict.checked,
         checks=tuple(check.command for check in found.checks if check.passed),
-        asks=why_exam_asks(found.checks, found.exam),
+        asks=(*why_exam_asks(found.checks, found.exam), *found.file_asks),
         title=record.task.title,
         reason=close_reason(claim.done or "", run.number, record.task_id, checked=verdict.checked),
         how=rules.how,

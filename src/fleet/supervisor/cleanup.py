@@ -16,7 +16,7 @@ from fleet.evidence.verify_place import remove_left
 from fleet.files.file_lock import run_locked
 from fleet.git import snapshot_index, tree_snapshot
 from fleet.git.clone import clone_place
-from fleet.git.clone.collect_work import Collected, opened_work
+from fleet.git.clone.collect_work import Collected, cloned_work
 from fleet.git.clone.task_refs import TaskRefs, task_refs
 from fleet.git.clone.task_work import KEPT_FOR, remove_clone, why_kept
 from fleet.git.commit_words import message_of
@@ -178,8 +178,8 @@ def collect(home: Home, task_id: str) -> list[str]:
         refs = _refs(home, task_id)
         if refs is None:
             return []
-        with opened_work(home, refs) as work:
-            brought = work.bring(work.head)
+        work = cloned_work(home, refs)
+        brought = work.bring(work.head)
         clone_place.note_size(home, task_id)
     except (FleetError, OSError) as error:
         return [f"{task_id}: its work is in {home.clone(task_id)} only: {error}"]
@@ -197,12 +197,12 @@ def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
         refs = _refs(home, task.id) if lock is not None else None
         if refs is None:
             return []
-        with opened_work(home, refs) as work:
-            work.take_snapshot()
-            commit = work.committed(message_of(task.title, task.id))
-            added = commit != work.head
-            brought = work.bring(commit)
-            stays = why_kept(work, now - (task.closed_at or task.updated_at))
+        work = cloned_work(home, refs)
+        work.take_snapshot()
+        commit = work.committed(message_of(task.title, task.id))
+        added = commit != work.head
+        brought = work.bring(commit)
+        stays = why_kept(work, now - (task.closed_at or task.updated_at))
         reports = _brought_words(task.id, brought)
         if added:
             text = f"committed to {brought.ref} what was left uncommitted: {commit[:12]}"

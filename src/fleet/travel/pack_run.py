@@ -15,7 +15,7 @@ from fleet.errors import InvalidTask
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import open_regular, read_bounded, walk
 from fleet.forge import pull_request_json
-from fleet.git.run_baseline import DIFF
+from fleet.git.snapshot_names import DIFF
 from fleet.home import clone_record, landing_json, messages
 from fleet.runs import agent_claim, event_log, outcome_history, receipt_json, stop_reason
 from fleet.runs.questions import asked_json, questions_file

@@ -6,7 +6,7 @@ from fleet.control.tasks.task_files import Missing
 from fleet.control.view.task import read_diff as module
 from fleet.control.view.task.read_diff import KeptPatches, read_diff, read_diff_file
 from fleet.errors import Refused
-from fleet.git.run_baseline import DIFF
+from fleet.git.snapshot_names import DIFF
 from fleet.queue.protocol import Draft
 from tests.builders import a_run
 

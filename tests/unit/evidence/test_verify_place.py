@@ -216,14 +216,17 @@ def test_what_the_project_shares_is_linked_and_what_it_might_miss_is_named(run, 
     assert (repo.root / ".venv/bin/python").exists(), "the link goes, not what it leads to"
 
 
-def test_a_secret_that_the_run_made_is_there_and_a_persons_is_not(run, repo):
-    """The one is work, and no snapshot stores either."""
+def test_a_secret_is_verified_only_where_it_is_committed(run, repo):
+    """The commands run on the tree that lands: what would not land is missing there too."""
     repo.put(".env.local", "KEY=mine\n")
     run.ran = RunIn(repo.root.parent, repo, number=2)
     repo.put("tests/server.pem", "a test's own\n")
+    repo.git("add", "tests/server.pem")
+    repo.git("commit", "-q", "-m", "a certificate")
+    repo.put("tests/other.pem", "not committed\n")
     with run.place() as place:
         assert "tests/server.pem" in files(place)
-        assert ".env.local" not in files(place)
+        assert files(place).isdisjoint({".env.local", "tests/other.pem"})
 
 
 def test_a_checkout_that_a_dead_supervisor_left_is_used_or_replaced(run, repo):

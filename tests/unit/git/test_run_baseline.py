@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from fleet.git import run_baseline, tree_difference, tree_snapshot
-from fleet.git.run_baseline import base_now, record_base, ref_of
+from fleet.git.run_baseline import base_now, record_base
+from fleet.git.snapshot_names import ref_of
 from fleet.schemas import Base
 from tests.conftest import need
 from tests.repos import Repo, RunIn

@@ -1,5 +1,6 @@
 """What a landed task leaves: nothing that is elsewhere, and everything that is not."""
 
+import os
 import subprocess
 from datetime import timedelta
 
@@ -7,6 +8,7 @@ import pytest
 from msgspec import structs
 
 from fleet.git.clone.clone_place import clones_in
+from fleet.git.own.own_repository import known_repository
 from fleet.home import landing_json
 from fleet.landing.tidy_landed import tidy_landed
 from tests.clones import clone_of
@@ -58,6 +60,9 @@ def test_a_pinned_file_that_the_agent_committed_is_no_rest_to_keep(place):
     git("add", "-A")
     git("commit", "-q", "-m", "with the pinned file")
     git("rm", "-q", "--cached", "part-2")
+    store = known_repository(place.home.path, os.path.realpath(clone)).git_dir
+    env["GIT_OBJECT_DIRECTORY"] = f"{store}/objects"  # as the verification stored it
+    env["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = str(clone / ".git/objects")
     tree = git("write-tree")
     git("reset", "-q")
     landing_json.change(place.home, task, lambda now: structs.replace(now, tree=tree))

@@ -13,7 +13,7 @@ from fleet.config import Config
 from fleet.files.file_lock import locked
 from fleet.git import snapshot_index
 from fleet.git.clone import clone_place
-from fleet.git.run_baseline import INDEX
+from fleet.git.snapshot_names import INDEX
 from fleet.runs.outcome_history import write_ending
 from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Finished, Policy
@@ -31,7 +31,7 @@ def repo(repo):
 
 
 def test_a_closed_tasks_clone_goes_and_its_branch_stays(home, repo):
-    """What was not committed is, by fleet, with the task's name."""
+    """What was not committed is, by fleet, with the task's name; nothing committed goes."""
     got = prepared(home, repo.root)
     mine = commit(got.cwd)
     (Path(got.cwd) / "forgotten.txt").write_text("x\n")
@@ -43,7 +43,7 @@ def test_a_closed_tasks_clone_goes_and_its_branch_stays(home, repo):
     assert repo.git("rev-parse", "fleet/fleet-1^") == mine
     assert repo.git("log", "-1", "--format=%s", "fleet/fleet-1") == "the title"
     names = repo.git("ls-tree", "-r", "--name-only", "fleet/fleet-1").split()
-    assert names == [".gitignore", "done.txt", "forgotten.txt"]
+    assert names == [".gitignore", "app/main.py", "done.txt", "forgotten.txt"]
     assert tidy(home, ["fleet-1"], [a_task()], NOW) == []
 
 

@@ -41,18 +41,18 @@ class LandedEntry(Struct, frozen=True, kw_only=True):
 
 def land_entry(fleet: Control, task: Task, comparison: Comparison, entry: Entry) -> LandedEntry:
     """Land the work of an entry. Raises Refused with the way out."""
-    with task_work(fleet.home, entry.task_id) as work:
-        if work is None:
-            raise Refused(
-                f"{entry.task_id} has no clone and no branch that could be landed",
-                hint=f"See what is left: fleet task {entry.task_id} receipt",
-            )
-        if work.beyond:
-            raise Refused(
-                f"the clone of {entry.task_id} holds {work.beyond}, which cannot be landed",
-                hint=f"See for yourself: {fleet.home.clone(entry.task_id)}",
-            )
-        commit, ref = work.hold(task.title)
+    work = task_work(fleet.home, entry.task_id)
+    if work is None:
+        raise Refused(
+            f"{entry.task_id} has no clone and no branch that could be landed",
+            hint=f"See what is left: fleet task {entry.task_id} receipt",
+        )
+    if work.beyond:
+        raise Refused(
+            f"the clone of {entry.task_id} holds {work.beyond}, which cannot be landed",
+            hint=f"See for yourself: {fleet.home.clone(entry.task_id)}",
+        )
+    commit, ref = work.hold(task.title)
     return land_commit(
         fleet.home.path,
         comparison.repository,

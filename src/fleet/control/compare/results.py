@@ -56,15 +56,15 @@ def diff_of(
     if not entry.task_id:
         return gone
     try:
-        with task_work(fleet.home, entry.task_id) as work:
-            if work is None:
-                return gone
-            text = work.patch(comparison.commit) if patch else b""
-            return EntryDiff(
-                entry=entry,
-                files=tuple(work.changes(comparison.commit)),
-                patch=text.decode(errors="replace"),
-            )
+        work = task_work(fleet.home, entry.task_id)
+        if work is None:
+            return gone
+        text = work.patch(comparison.commit) if patch else b""
+        return EntryDiff(
+            entry=entry,
+            files=tuple(work.changes(comparison.commit)),
+            patch=text.decode(errors="replace"),
+        )
     except (FleetError, OSError) as error:
         return EntryDiff(entry=entry, trouble=str(error))
 

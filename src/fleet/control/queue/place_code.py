@@ -200,7 +200,7 @@ def _snapshot(fleet: Control, source: CodeSource, task: Task) -> str:
     """A commit of all files of the working tree, on top of the one that is checked out."""
     own = own_repository(fleet.home.path, source.repo)
     with tree_snapshot.opened(own, source.repo, time.monotonic() + _LIMIT) as (git, _):
-        tree = tree_snapshot.take_snapshot(git, committed=source.commit)
+        tree = tree_snapshot.take_snapshot(git, commit=source.commit)
         message = message_of(f"Not committed when this task was made: {task.title}", task.id)
         author = author_in(source.repo)
         return write_commit(git, tree.id, source.commit, message=message, author=author)

@@ -77,9 +77,9 @@ def work_of(fleet: Control, word: str) -> WorkToReview:
 def _patch(fleet: Control, task_id: str) -> bytes:
     record = clone_record.read(fleet.home, task_id)
     if record is not None:
-        with task_work(fleet.home, task_id) as work:
-            if work is not None:
-                return work.patch(record.commit)
+        work = task_work(fleet.home, task_id)
+        if work is not None:
+            return work.patch(record.commit)
     return b"".join(read_whole(diff_of(fleet, task_id)))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from fleet.control import Control
 from fleet.control.tasks.task_files import Missing, run_of, task_id_of
 from fleet.errors import FleetError
-from fleet.git.run_baseline import DIFF
+from fleet.git.snapshot_names import DIFF
 from fleet.home import compare_json
 from fleet.runs import receipt_json
 from fleet.schemas import Changes, Receipt

@@ -10,7 +10,8 @@ from shlex import join
 from fleet.control import Control
 from fleet.git.own.own_repository import known_repository
 from fleet.git.refs import ELSEWHERE
-from fleet.git.run_baseline import DIFF, base_now
+from fleet.git.run_baseline import base_now
+from fleet.git.snapshot_names import DIFF
 from fleet.runs.run_directory import Run
 from fleet.schemas import Base, Receipt
 

@@ -7,9 +7,7 @@ written there stays there.
 
 import os
 import shutil
-import stat
 import threading
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,8 +21,6 @@ from fleet.schemas import Base
 _MADE = ".made"
 #: Beside one that may be kept: how git left its files, and git's index of them.
 FILES, INDEX = ".files", ".index"
-#: How much is copied of files that git does not store.
-_MOST_BYTES = 1 << 30
 #: What lies deeper in a tree that is removed is moved up first, where Python refuses to go on.
 _DEEP = 300
 _CONFIG = "[core]\n\tlogAllRefUpdates = true\n"
@@ -74,25 +70,6 @@ def make_git_dir(git: Git, tree: str, place: Path, now: Base) -> None:
     (inside / "HEAD").write_bytes(os.fsencode(f"{head}\n"))
     if now.head and now.branch:
         (inside / "packed-refs").write_bytes(os.fsencode(f"{now.head} {now.branch}\n"))
-
-
-def copy_missing(root: str, place: Path, names: Iterable[str]) -> None:
-    """Copy the files that the checkout lacks: regular ones, up to _MOST_BYTES in all."""
-    left = _MOST_BYTES
-    top = os.path.realpath(place)
-    for name in names:
-        source, target = f"{root}/{name}", place / name
-        try:
-            about = os.lstat(source)
-            if not stat.S_ISREG(about.st_mode) or about.st_size > left or os.path.lexists(target):
-                continue
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if f"{os.path.realpath(target.parent)}/".startswith(f"{top}/"):
-                shutil.copyfile(source, target, follow_symlinks=False)
-                target.chmod(0o755 if about.st_mode & 0o100 else 0o644)
-                left -= about.st_size
-        except OSError:
-            continue  # what cannot be copied is missing in the checkout, and the command says so
 
 
 def remove_checkout(place: Path) -> None:

@@ -14,7 +14,8 @@ from fleet.errors import FleetError
 from fleet.git import tree_snapshot
 from fleet.git.git_command import Git
 from fleet.git.own.own_repository import known_repository
-from fleet.git.run_baseline import INDEX, repository_of
+from fleet.git.run_baseline import repository_of
+from fleet.git.snapshot_names import INDEX
 from fleet.git.tree_difference import changed_names
 from fleet.runs.run_directory import Run
 from fleet.schemas import Base
@@ -37,7 +38,8 @@ def put_leavings_aside(run: Run, base: Base | None, tree: str) -> int:
         return 0
     own, until = known_repository(home.path, repo.root), time.monotonic() + _LIMIT
     with tree_snapshot.opened(own, repo, until, run.task_dir / INDEX) as (git, index):
-        now = tree_snapshot.take_snapshot(git, shared=base.shared, head=tree, committed=tree).id
+        git.ask("read-tree", "--reset", tree)
+        now = tree_snapshot.take_snapshot(git, shared=base.shared).id
         changed = list(map(os.fsdecode, changed_names(git, tree, now)))
         if changed:
             _move_away(Path(clone), changed, _place(Path(repo.git_dir), run.number))

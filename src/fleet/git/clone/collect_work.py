@@ -1,14 +1,15 @@
-"""Brings the work of a clone into the project's repository, so that the clone may go.
+"""The work of a clone, and its way into the project's repository, so that the clone may go.
 
-Nothing in the clone's git directory is believed but its objects, and those only by their content:
-git counts their names anew when they are taken over. Every commit that the clone has and the
-project has not is taken over, on a branch or not; so is what is not committed. Whatever cannot be
-taken over is told, and then the clone has to stay.
+The work is the commit that is checked out, with what the files have on top of it. Commits are taken
+over into fleet's own store first (`taken_commits`), and files are hashed into it. From then on only
+that store is read: what is verified, shown and landed has the same bytes. Every commit that the
+clone has and the project has not is taken over, on a branch or not. Whatever cannot be taken over
+is reported, and then the clone has to stay.
 """
 
 import os
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,24 +18,27 @@ from msgspec import Struct
 from fleet.git import tree_snapshot
 from fleet.git.checkout.shared_paths import is_link_to
 from fleet.git.clone import agent_git_dir, clone_place
-from fleet.git.clone.source_facts import SourceFacts, facts_of
+from fleet.git.clone.source_facts import facts_of
+from fleet.git.clone.taken_commits import heads_of, own_git, take_commits
 from fleet.git.clone.task_refs import RefMove, TaskRefs, why_not_moved
 from fleet.git.commit_object import write_commit
 from fleet.git.commit_words import FLEET, author_in, message_of
 from fleet.git.git_command import Git, GitFailed
+from fleet.git.own import left_out
 from fleet.git.own.copied_objects import copy_commits
 from fleet.git.own.fresh_git_dir import git_in, scratch_git_dir, write_alternates
-from fleet.git.own.own_repository import known_repository
+from fleet.git.own.own_repository import known_repository, own_repository
 from fleet.git.refs import commit_of, is_ancestor, tree_of
-from fleet.git.repository import Repository, shown
-from fleet.git.run_baseline import INDEX
-from fleet.git.tree_snapshot import TreeSnapshot
+from fleet.git.repository import shown
+from fleet.git.snapshot_names import INDEX
+from fleet.git.tree_difference import tree_entries
+from fleet.git.tree_snapshot import Committed, TreeSnapshot
 from fleet.git.user_settings import ignore_rules
 from fleet.home import Home, clone_record
 
 #: Seconds for all git commands of one collection, and the largest pack of new objects.
 _LIMIT = 120.0
-_GITLINK = b"160000 "
+_GITLINK = b"160000"
 #: How many parents a commit gets that only holds others.
 _PARENTS = 50
 #: How often the refs are read while another process moves them.
@@ -55,30 +59,33 @@ class Collected(Struct, frozen=True, kw_only=True):
 
 
 class ClonedWork:
-    """The work of a clone, readable together with the project's objects until closed."""
+    """The work of a clone, read from fleet's own store. Raises GitFailed if it cannot be had."""
 
-    def __init__(
-        self, home: Home, git: Git, refs: TaskRefs, facts: SourceFacts, stores: Sequence[str]
-    ) -> None:
-        self.git = git
-        self._refs, self._facts = refs, facts
-        self._place, self._index = home.clone(refs.task_id), kept_index(home, refs.task_id)
-        record = clone_record.read(home, refs.task_id)
+    def __init__(self, home: Home, refs: TaskRefs, until: float) -> None:
+        task_id = refs.task_id
+        self._refs, self._facts = refs, facts_of(refs.git.repo)
+        self._place, self._index = home.clone(task_id), kept_index(home, task_id)
+        root = os.path.realpath(self._place)
+        #: Git in fleet's own store of the clone.
+        self.git = own_git(own_repository(home.path, refs.git.repo, root=root), until)
+        record = clone_record.read(home, task_id)
         #: The paths where fleet put links to what the project shares.
         self._shared = record.shared if record is not None else ()
-        #: Where the objects are that are no agent's: the project's, and fleet's own of the clone.
-        self._stores = stores
         self._agent = agent_git_dir.read_head(self._place / ".git")
-        #: The commits that the clone itself stores: made or fetched there.
-        self.stored: frozenset[str] = frozenset()
-        #: The commits that only the clone has, each with its parents.
-        self.new = self._new_commits()
-        self.notes = list(self._agent.oddities)
+        known = refs.git.ask_patiently("for-each-ref", "--format=^%(objectname)")
+        #: What fleet's own store has of the clone's commits.
+        self.taken = take_commits(
+            home, task_id, self.git, known, self._agent.commit, sha256=self._facts.sha256
+        )
+        missing = [self.taken.missing] if self.taken.missing else []
+        self.notes = [*self._agent.oddities, *missing]
         #: The commit that the work goes on from.
         self.head = self._head()
         #: The tree of all files, committed or not; and what is in neither.
         self.tree = ""
         self.beyond = ""
+        #: Directories that hide themselves from git, of the last snapshot that was to name them.
+        self.hidden: tuple[str, ...] = ()
         self._left_out = False
 
     def _over(self, index: Path) -> Git:
@@ -87,26 +94,6 @@ class ClonedWork:
         rules.write_bytes(ignore_rules(self._facts.repo))
         dot, root = Path(self.git.repo.git_dir), self._place
         return git_in(dot, root, self.git.until, str(index), ignore=str(rules))
-
-    def _new_commits(self) -> dict[str, list[str]]:
-        """The commits of the linked objects that the project's refs do not lead to."""
-        ask = ("cat-file", "--batch-all-objects", "--unordered")
-        listed = self.git.ask(*ask, "--batch-check=%(objecttype) %(objectname)").split(b"\n")
-        write_alternates(Path(self.git.repo.git_dir), self._stores)
-        found = [line[7:] for line in listed if line.startswith(b"commit ")]
-        if not found:
-            return {}
-        self.stored = frozenset(commit.decode() for commit in found)
-        known = self._refs.git.ask_patiently("for-each-ref", "--format=^%(objectname)")
-        feed = b"\n".join(found) + b"\n" + known
-        try:
-            self.git.ask("rev-list", "--objects", "--quiet", "--stdin", feed=feed)
-            rows = self.git.ask("rev-list", "--parents", "--stdin", feed=feed).decode().splitlines()
-        except GitFailed as error:
-            raise GitFailed(
-                f"its commits need objects that are not there: {error.message}"
-            ) from None
-        return {commit: parents for commit, *parents in map(str.split, rows)}
 
     def _head(self) -> str:
         refs, dot = self._refs, self._place / ".git"
@@ -124,25 +111,49 @@ class ClonedWork:
             self.notes.append(f"{dot} is no git directory any more")
         return refs.latest() or commit_of(refs.git, refs.base_ref)
 
-    def take_snapshot(self) -> None:
-        """Store all files, committed or not."""
-        with tree_snapshot.copied_index(self.git.repo, self._index) as index:
+    def take_snapshot(
+        self, *, known: Mapping[str, str] = {}, since: str = "", keep: Path | None = None
+    ) -> TreeSnapshot:
+        """Store all files, committed or not. `known`: files that an earlier snapshot left out, with
+        their marks. With `since`, a commit of such a snapshot, directories that hide themselves
+        since then are named in `hidden`. `keep` is where the index is kept for the next snapshot.
+        """
+        with tree_snapshot.copied_index(self.git.repo, self._known_index()) as index:
             git = self._over(index)
-            try:
-                git.line("write-tree")  # the index of the last run, which fleet kept
-            except GitFailed:
-                index.unlink(missing_ok=True)
-            if not index.exists():
-                git.ask("read-tree", self.head)
+            _begin_at(git, self.head, index)
+            if since:
+                self.hidden = left_out.hidden_directories(git, since)
             now = tree_snapshot.take_snapshot(
-                git, shared=self._shared, head=self.head, committed=self.head
+                git, shared=self._shared, known=known, committed=self._committed()
             )
             self.tree = now.id
             self._left_out = bool(now.left_out)
             self.beyond = self._beyond(git, now)
+            if keep is not None:
+                tree_snapshot.keep_index(index, keep)
+            return now
+
+    def _known_index(self) -> Path:
+        """The index of the last snapshot; before the first one, that which fleet made in the clone.
+        Its times tell git which files it need not read.
+        """
+        made = self._place / ".git/index"
+        is_plain = made.is_file() and not made.is_symlink()
+        return made if is_plain and not self._index.exists() else self._index
+
+    def _committed(self) -> Committed | None:
+        """What the agent committed; None if nothing is."""
+        base = self._refs.base
+        if not base or base == self.head:
+            return None
+        entries = tree_entries(self.git, base, self.head)
+        links = (os.fsdecode(each.path) for each in entries if each.new_mode == _GITLINK)
+        return Committed(links=frozenset(links))
 
     def _beyond(self, git: Git, now: TreeSnapshot) -> str:
         """What the clone holds and no commit can; empty if nothing."""
+        if self.taken.missing:
+            return "commits whose files are missing or damaged"
         if now.no_new or now.large:
             return "files that are too large to be kept, or cannot be read"
         if found := agent_git_dir.unfinished(self._place / ".git"):
@@ -151,7 +162,8 @@ class ClonedWork:
         new = git.ask("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")
         inside = [_text(name) for name in new if name.endswith(b"/")]
         tree = git.ask("ls-tree", "-r", "-z", now.id).split(b"\0")
-        links = [_text(each.partition(b"\t")[2]) for each in tree if each.startswith(_GITLINK)]
+        rows = (each for each in tree if each.startswith(_GITLINK))
+        links = [_text(each.partition(b"\t")[2]) for each in rows]
         inside += [name for name in links if os.path.lexists(self._place / name / ".git")]
         return f"another repository ({shown(inside[0])})" if inside else ""
 
@@ -223,7 +235,7 @@ class ClonedWork:
         """
         refs, git = self._refs, self.git
         before, now = commit_of(refs.git, refs.tip_ref), refs.branch_now()
-        left = [each for each in heads_of(self.new) if not is_ancestor(git, each, commit)]
+        left = [each for each in heads_of(self.taken.new) if not is_ancestor(git, each, commit)]
         moves = [*self._beside(left), *self._held(left, before, commit)]
         moves.append(RefMove(ref=refs.tip_ref, new=commit, old=before))
         if not now.commit and commit == commit_of(refs.git, refs.base_ref):
@@ -278,8 +290,7 @@ class ClonedWork:
     def _take_over(self, commits: list[str]) -> None:
         """Copy the objects behind these commits into the project; git checks each of them."""
         known = self._refs.git.ask_patiently("for-each-ref", "--format=^%(objectname)")
-        pack = Path(self.git.repo.git_dir, "new.pack")
-        copy_commits(self.git, commits, known, self._facts.objects, pack)
+        copy_commits(self.git, commits, known, self._facts.objects)
 
     def _is_name(self, name: str) -> bool:
         if not name:
@@ -291,53 +302,37 @@ class ClonedWork:
         return True
 
 
-def heads_of(commits: Mapping[str, Iterable[str]]) -> set[str]:
-    """The commits, given with their parents, that no other of them leads to. Pure."""
-    return set(commits) - {parent for parents in commits.values() for parent in parents}
+def cloned_work(home: Home, refs: TaskRefs, *, limit: float = _LIMIT) -> ClonedWork:
+    """The work of the task's clone. Raises FleetError if its commits cannot be taken over."""
+    return ClonedWork(home, refs, time.monotonic() + limit)
 
 
 @contextmanager
-def opened_work(home: Home, refs: TaskRefs, *, limit: float = _LIMIT) -> Generator[ClonedWork]:
-    """The work of the task's clone. Raises FleetError if its objects cannot be read."""
-    with _scratch_git(home, refs, limit) as (git, facts, own):
-        git_dir = Path(git.repo.git_dir)
-        agent_git_dir.link_objects(home.clone(refs.task_id) / ".git", git_dir / "objects")
-        kept = git_dir.parent / "kept"
-        kept.mkdir(mode=0o700)
-        # Linked and not named: fleet's own repository reads the clone's objects in its turn.
-        agent_git_dir.link_objects(Path(own.git_dir), kept)
-        yield ClonedWork(home, git, refs, facts, [facts.objects, str(kept)])
-
-
-@contextmanager
-def without_agents_objects(home: Home, refs: TaskRefs, *, limit: float) -> Generator[Git]:
+def scratch_git(home: Home, refs: TaskRefs, *, limit: float) -> Generator[Git]:
     """Git in a directory that is thrown away, with the project's objects and fleet's own of the
-    task's clone; those that the agent stored are not read.
-    """
-    with _scratch_git(home, refs, limit) as (git, facts, own):
-        write_alternates(Path(git.repo.git_dir), [facts.objects, f"{own.git_dir}/objects"])
-        yield git
-
-
-@contextmanager
-def _scratch_git(
-    home: Home, refs: TaskRefs, limit: float
-) -> Generator[tuple[Git, SourceFacts, Repository]]:
-    """Git in a directory without objects; the project, and fleet's own repository over the clone.
-
-    Not over the clone's files: what was read stays readable when the clone goes.
+    task's clone.
     """
     facts, until = facts_of(refs.git.repo), time.monotonic() + limit
     own = known_repository(home.path, os.path.realpath(home.clone(refs.task_id)))
     with scratch_git_dir(clone_place.reading_place(home), sha256=facts.sha256) as git_dir:
         if facts.shallow is not None:
             (git_dir / "shallow").write_bytes(facts.shallow)
-        yield git_in(git_dir, git_dir, until), facts, own
+        write_alternates(git_dir, [facts.objects, f"{own.git_dir}/objects"])
+        yield git_in(git_dir, git_dir, until)
 
 
 def kept_index(home: Home, task_id: str) -> Path:
     """The index that fleet kept of the task's last run."""
     return home.task(task_id) / INDEX
+
+
+def _begin_at(git: Git, commit: str, index: Path) -> None:
+    """Have an index hold what a commit holds, with the times of files that it knew before."""
+    try:
+        git.ask("read-tree", "--reset", commit)
+    except GitFailed:  # a broken index is treated as missing
+        index.unlink(missing_ok=True)
+        git.ask("read-tree", commit)
 
 
 def _text(name: bytes) -> str:

@@ -15,7 +15,7 @@ from fleet.errors import FleetError
 from fleet.git import repository
 from fleet.git.git_command import Git
 from fleet.git.refs import BRANCHES, commit_of
-from fleet.git.run_baseline import ref_of
+from fleet.git.snapshot_names import ref_of
 from fleet.home import Home, clone_record
 from fleet.home.clone_record import CloneRecord, branch_of, ref_word
 
@@ -145,6 +145,20 @@ def task_refs(home: Home, task_id: str) -> TaskRefs | None:
         return None
     refs = TaskRefs(Git(repo, time.monotonic() + _LIMIT), task_id)
     refs.check_record(record)
+    return refs
+
+
+def clone_refs(home: Home, key: str, root: str) -> TaskRefs | None:
+    """The refs of the task of a run (the key is `<task>/<run>`) that works in its clone at `root`;
+    None: `root` is another working tree. Raises FleetError for a record that does not fit the
+    repository, and for a repository that is gone.
+    """
+    task_id = key.partition("/")[0]
+    if root != os.path.realpath(home.clone(task_id)):
+        return None
+    refs = task_refs(home, task_id)
+    if refs is None:
+        raise FleetError(f"{root} is a clone whose project is gone")
     return refs
 
 

@@ -7,7 +7,7 @@ import io
 import os
 import time
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import timedelta
 
 from msgspec import Struct
@@ -16,11 +16,11 @@ from fleet.errors import FleetError
 from fleet.files.file_lock import Lock, run_locked
 from fleet.git import snapshot_index
 from fleet.git.clone import clone_place
-from fleet.git.clone.collect_work import ClonedWork, opened_work
+from fleet.git.clone.collect_work import ClonedWork, cloned_work
 from fleet.git.clone.task_refs import TaskRefs, task_refs
 from fleet.git.commit_words import message_of
 from fleet.git.refs import commit_of, is_ancestor, tree_of
-from fleet.git.run_baseline import kept_ref
+from fleet.git.snapshot_names import kept_ref
 from fleet.git.tree_difference import MOST_DIFF, PATCH, file_changes
 from fleet.home import Home, clone_record
 from fleet.schemas import FileChange
@@ -79,30 +79,24 @@ class TaskWork:
         return out.getvalue() if whole else out.getvalue() + _CUT
 
 
-@contextmanager
-def task_work(home: Home, task_id: str) -> Generator[TaskWork | None]:
-    """The task's work, to be read inside; None: the task never had a clone, or everything is gone.
-
-    Raises FleetError.
+def task_work(home: Home, task_id: str) -> TaskWork | None:
+    """The task's work; None: the task never had a clone, or everything is gone. Raises
+    FleetError.
     """
     refs = task_refs(home, task_id)
     if refs is None:
-        yield None
-    else:
-        with ExitStack() as stack:
-            cloned = _in_clone(home, refs, stack)
-            commit = (
-                "" if cloned else refs.latest() or commit_of(refs.git, kept_ref(refs.branch_ref))
-            )
-            yield TaskWork(home, refs, cloned, commit) if cloned or commit else None
+        return None
+    cloned = _in_clone(home, refs)
+    commit = "" if cloned else refs.latest() or commit_of(refs.git, kept_ref(refs.branch_ref))
+    return TaskWork(home, refs, cloned, commit) if cloned or commit else None
 
 
-def _in_clone(home: Home, refs: TaskRefs, stack: ExitStack) -> ClonedWork | None:
+def _in_clone(home: Home, refs: TaskRefs) -> ClonedWork | None:
     """The work of the task's clone; None if there is no clone."""
     if not clone_place.is_there(home, refs.task_id):
         return None
     try:
-        cloned = stack.enter_context(opened_work(home, refs))
+        cloned = cloned_work(home, refs)
         cloned.take_snapshot()
     except (FleetError, OSError):
         if clone_place.is_there(home, refs.task_id):
@@ -121,13 +115,13 @@ def put_away(home: Home, task_id: str, *, title: str, force: bool = False) -> Pu
         if lock is None:
             return PutAway(task_id=task_id, stays="its agent is still running")
         refs = task_refs(home, task_id)
-        with task_work(home, task_id) as work:
-            if refs is None or work is None:
-                return PutAway(task_id=task_id)
-            kept, ref = work.hold(title)
-            if work.beyond and not force:
-                why = f"{home.clone(task_id)} holds {work.beyond}"
-                return PutAway(task_id=task_id, ref=ref, stays=why)
+        work = task_work(home, task_id)
+        if refs is None or work is None:
+            return PutAway(task_id=task_id)
+        kept, ref = work.hold(title)
+        if work.beyond and not force:
+            why = f"{home.clone(task_id)} holds {work.beyond}"
+            return PutAway(task_id=task_id, ref=ref, stays=why)
         remove_clone(home, refs)
         return PutAway(task_id=task_id, ref=ref, stays=_drop_branches(refs, kept))
 
@@ -152,14 +146,14 @@ def brought_commit(home: Home, refs: TaskRefs, *, title: str, tree: str = "") ->
     if not clone_place.is_there(home, refs.task_id):
         tip = commit_of(refs.git, refs.tip_ref)
         return tip if not tree or (tip and tree_of(refs.git, tip) == tree) else ""
-    with opened_work(home, refs) as work:
-        if tree:
-            commit = work.candidate(tree, title)
-        else:
-            work.take_snapshot()
-            commit = work.committed(message_of(title, refs.task_id))
-        work.bring(commit)
-        return commit
+    work = cloned_work(home, refs)
+    if tree:
+        commit = work.candidate(tree, title)
+    else:
+        work.take_snapshot()
+        commit = work.committed(message_of(title, refs.task_id))
+    work.bring(commit)
+    return commit
 
 
 def why_kept(work: ClonedWork, age: timedelta) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from fleet.git.clone import agent_git_dir
 from fleet.git.clone.agent_git_dir import AgentHead
-from fleet.git.clone.collect_work import ClonedWork, heads_of, opened_work
+from fleet.git.clone.collect_work import ClonedWork, cloned_work
+from fleet.git.clone.taken_commits import heads_of
 from fleet.git.clone.task_refs import TaskRefs, task_refs
 from fleet.git.commit_object import write_commit
 from fleet.git.commit_words import FLEET
@@ -40,10 +41,9 @@ def work_elsewhere(home: Home, task_id: str, tree: str) -> tuple[WorkElsewhere, 
     is_empty = tree == tree_of(refs.git, refs.base)
     if not (has_own or agent.stashes or is_empty):
         return ()
-    with opened_work(home, refs) as work:
-        search = _Search(work, refs, agent, tree)
-        found = [*search.branches(), *search.stashes()]
-        return tuple([*found, *search.rewound(found)] if is_empty else found)
+    search = _Search(cloned_work(home, refs), refs, agent, tree)
+    found = [*search.branches(), *search.stashes()]
+    return tuple([*found, *search.rewound(found)] if is_empty else found)
 
 
 def _others(refs: TaskRefs) -> list[str]:
@@ -63,7 +63,7 @@ class _Search:
         self._work, self._refs, self._agent, self._tree = work, refs, agent, tree
         self._git = work.git
         #: The commit that is checked out, and commits that are not the task's.
-        others = {*_others(refs), *(agent.fetched & work.stored)}
+        others = {*_others(refs), *(agent.fetched & work.taken.stored)}
         self._not = "".join(f"^{each}\n" for each in (work.head, *sorted(others)))
         text = "What the run left"
         self._all = write_commit(work.git, tree, work.head, message=text, author=FLEET)
@@ -86,7 +86,7 @@ class _Search:
     def stashes(self) -> Iterator[WorkElsewhere]:
         """Stashes with changes that the work has not."""
         for number, commit in enumerate(self._agent.stashes):
-            if commit in self._work.stored and (self._adds(commit) or self._has_new(commit)):
+            if commit in self._work.taken.stored and (self._adds(commit) or self._has_new(commit)):
                 yield WorkElsewhere(
                     kind="stash",
                     name=f"stash@{{{number}}}",
@@ -102,7 +102,7 @@ class _Search:
         named = {*(each.commit for each in found), *self._agent.stashes}
         named.update(self._agent.branches.values())
         before = commit_of(self._refs.git, self._refs.tip_ref)
-        heads = {*heads_of(self._work.new), *([before] if before else [])}
+        heads = {*heads_of(self._work.taken.new), *([before] if before else [])}
         for commit in sorted(heads - named - {self._work.head}):
             on_top = is_ancestor(self._git, self._work.head, commit)
             if on_top and tree_of(self._git, commit) != self._tree:
@@ -116,7 +116,7 @@ class _Search:
 
     def _count(self, commit: str) -> int:
         """How many commits lead to this one that are neither in the work nor someone else's."""
-        return self._range(commit, self._not) if commit in self._work.stored else 0
+        return self._range(commit, self._not) if commit in self._work.taken.stored else 0
 
     def _range(self, commit: str, without: str) -> int:
         ask = ("rev-list", "--count", f"--max-count={_MOST}", "--stdin")

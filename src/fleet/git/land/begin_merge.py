@@ -17,7 +17,7 @@ from msgspec import structs
 
 from fleet.errors import FleetError
 from fleet.files.atomic_write import write_atomically
-from fleet.git.clone.collect_work import kept_index, opened_work, without_agents_objects
+from fleet.git.clone.collect_work import cloned_work, kept_index, scratch_git
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.commit_object import write_commit
 from fleet.git.commit_words import author_in, message_of
@@ -49,18 +49,18 @@ def plan_merge(
     differ in pinned files. What was changed in the clone since then becomes a commit of its own; it
     is merged, but what others landed is held against the candidate. Raises FleetError.
     """
-    with opened_work(home, refs) as work:
-        work.take_snapshot()
-        tree = commit_of(work.git, f"{candidate}^{{tree}}") if candidate else ""
-        plan = BegunMerge(own=candidate, line=line, found=work.tree)
-        if tree and work.tree in (left, tree):
-            return plan
-        # A process that was killed may have brought the commit home already.
-        tip = commit_of(refs.git, refs.tip_ref)
-        if not tip or commit_of(work.git, f"{tip}^{{tree}}") != work.tree:
-            tip = work.committed(message_of(title, refs.task_id))
-            work.bring(tip)
-        return structs.replace(plan, tip=tip) if tree else structs.replace(plan, own=tip)
+    work = cloned_work(home, refs)
+    work.take_snapshot()
+    tree = commit_of(work.git, f"{candidate}^{{tree}}") if candidate else ""
+    plan = BegunMerge(own=candidate, line=line, found=work.tree)
+    if tree and work.tree in (left, tree):
+        return plan
+    # A process that was killed may have brought the commit home already.
+    tip = commit_of(refs.git, refs.tip_ref)
+    if not tip or commit_of(work.git, f"{tip}^{{tree}}") != work.tree:
+        tip = work.committed(message_of(title, refs.task_id))
+        work.bring(tip)
+    return structs.replace(plan, tip=tip) if tree else structs.replace(plan, own=tip)
 
 
 def begin_merge(
@@ -71,7 +71,7 @@ def begin_merge(
     A clean merge is committed. Raises FleetError.
     """
     place = home.clone(refs.task_id)
-    with without_agents_objects(home, refs, limit=_LIMIT) as git:
+    with scratch_git(home, refs, limit=_LIMIT) as git:
         git_dir, until = Path(git.repo.git_dir), git.until
         own = plan.tip or plan.own
         if not merge_base(git, own, plan.line):

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fleet.git import tree_snapshot
 from fleet.git.clone import agent_git_dir
-from fleet.git.clone.collect_work import opened_work, without_agents_objects
+from fleet.git.clone.collect_work import cloned_work, scratch_git
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.land.merge_trees import merge_sides
@@ -82,10 +82,10 @@ def merge_facts(home: Home, refs: TaskRefs, begun: BegunMerge, tree: str) -> Mer
 
     Raises FleetError.
     """
-    with opened_work(home, refs) as work:
-        on_target = is_ancestor(work.git, begun.line, work.head)
+    work = cloned_work(home, refs)
+    on_target = is_ancestor(work.git, begun.line, work.head)
     unfinished = _unfinished(home, refs)
-    with without_agents_objects(home, refs, limit=_LIMIT) as git:
+    with scratch_git(home, refs, limit=_LIMIT) as git:
         found = _Comparison(git, begun, tree)
         files = tuple(found.files())
         added = frozenset(line for each in found.hunks.values() for h in each for line in h.added)

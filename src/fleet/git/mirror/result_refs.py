@@ -4,7 +4,6 @@ the next host and for the lander; and where a host keeps what it fetched.
 
 import os
 import time
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -90,10 +89,6 @@ def bring_result(
     commit = commit_of(git, kept)
     refs = refs_of(own, repo, until)
     listed = refs.ask_patiently("for-each-ref", "--format=^%(objectname)")
-    pack = Path(own.git_dir, f"new-{os.urandom(6).hex()}.pack")
-    try:
-        copy_commits(git, [commit], listed, f"{repo.common_dir}/objects", pack)
-    finally:
-        pack.unlink(missing_ok=True)
+    copy_commits(git, [commit], listed, f"{repo.common_dir}/objects")
     write_refs(own, repo, until, to={kept: commit})
     return commit

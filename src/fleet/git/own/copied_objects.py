@@ -4,6 +4,8 @@ A project keeps what its commits hold. Staged files, and files of commits that a
 are collected by its next `git gc`, so a snapshot has copies of them.
 """
 
+import os
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,6 +13,8 @@ from fleet.git.git_command import Git, GitFailed
 from fleet.git.repository import Repository
 
 _NONE = b"0"
+#: Where the header of a pack counts its objects, in four bytes.
+_COUNT = 8
 _SUBMODULE = b"160000"
 #: A pack of new work that is larger is refused.
 _LARGEST = 4 << 30
@@ -47,20 +51,21 @@ def give_objects(git: Git, repo: Repository, want: str, *have: str) -> None:
     git.ask("pack-objects", "-q", "--revs", pack, feed=f"{want}\n{lines}".encode())
 
 
-def copy_commits(git: Git, commits: Iterable[str], known: bytes, objects: str, pack: Path) -> None:
-    """Copy the objects behind these commits into a directory of objects; git counts each name anew.
+def copy_commits(git: Git, commits: Iterable[str], known: bytes, objects: str) -> None:
+    """Copy the objects behind these commits into a directory of objects. git counts each name from
+    the bytes, whatever the source calls them.
 
-    `known` has a line `^COMMIT` for each commit that is there. `pack` is a file to use meanwhile.
-    Raises GitFailed, and then nothing refers to what was copied.
+    `known` has a line `^COMMIT` for each commit that is there. Raises GitFailed, and then nothing
+    refers to what was copied.
     """
     feed = "".join(f"{each}\n" for each in commits).encode() + known
     ask = ("pack-objects", "--quiet", "--revs", "--stdout", "--delta-base-offset")
-    with pack.open("wb") as file:
+    with tempfile.TemporaryFile(dir=git.repo.git_dir) as file:
         if not git.write(file, _LARGEST, *ask, feed=feed):
             raise GitFailed(f"there is more than {_LARGEST >> 30} GiB of new work")
-    with pack.open("rb", buffering=0) as file:  # git reads on from where the descriptor is
-        count = int.from_bytes(file.read(12)[8:])
-        file.seek(0)
+        file.flush()
+        count = int.from_bytes(os.pread(file.fileno(), 4, _COUNT))
+        os.lseek(file.fileno(), 0, os.SEEK_SET)  # git reads on from where the descriptor is
         if count:
             git.storing_in(objects).ask("index-pack", "--stdin", "--strict", feed=file)
 

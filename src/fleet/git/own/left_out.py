@@ -8,8 +8,6 @@ make such a directory for their cache; whatever else does it, a reader of the re
 
 import hashlib
 import os
-import posixpath
-import re
 import stat
 from collections.abc import Mapping
 
@@ -24,25 +22,6 @@ _RULES = ".gitignore"
 #: How many directories that hide themselves are told, and how a snapshot's message tells its time.
 _MOST = 100
 _TIME = "at: "
-#: Names that files with secrets have.
-_SECRET = re.compile(
-    r"\.env|\.env[._-].+|.+\.env"
-    r"|.+\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk)"
-    r"|id_(?:rsa|dsa|ecdsa|ed25519)[^.]*"
-    r"|\.netrc|\.npmrc|\.pypirc|\.pgpass|\.git-credentials|\.htpasswd"
-    r"|credentials(?:\.json)?|service[-_]account.*\.json|secrets?\.(?:json|ya?ml|toml|env)",
-    re.IGNORECASE,
-)
-#: What such a name ends with when the file is an example.
-_EXAMPLE = re.compile(r".+\.(?:example|sample|template|dist|tpl|md)", re.IGNORECASE)
-
-
-def is_secret(path: str) -> bool:
-    """Whether the name of a file says that the file holds secrets. Such a file is not stored unless
-    git tracks it. Pure.
-    """
-    name = posixpath.basename(path)
-    return _SECRET.fullmatch(name) is not None and _EXAMPLE.fullmatch(name) is None
 
 
 def mark_of(path: str, *, like: str = _CONTENT) -> str:

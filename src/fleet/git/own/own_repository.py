@@ -3,6 +3,8 @@
 Snapshots, differences and checkouts are made with this directory. Its configuration is fleet's, so
 git finds no hook, filter, driver or monitor in it, whatever the attributes of the files ask for.
 The objects of the project's own repository can be read as alternates; what fleet stores is here.
+The directory for a task's clone borrows from the project that the clone was made of, and never from
+the clone: an agent writes there, and git does not hash what it reads from packs.
 """
 
 import hashlib
@@ -14,7 +16,8 @@ from fleet.files import lenient_read
 from fleet.files.atomic_write import write_atomically
 from fleet.git import repository
 from fleet.git.own.fresh_git_dir import HEAD, configuration, make_folders
-from fleet.git.repository import Repository, read_whole
+from fleet.git.repository import GitFailed, Repository, read_whole
+from fleet.home import CLONES
 
 FOLDER = "repositories"
 _SHA256 = re.compile(rb"^\s*objectformat\s*=\s*\"?sha256", re.IGNORECASE | re.MULTILINE)
@@ -23,13 +26,17 @@ _MOST_STORES = 20
 _LARGEST = 1 << 20
 
 
-def own_repository(home: Path, repo: Repository) -> Repository:
-    """Fleet's git directory over the same working tree, made if there is none.
+def own_repository(home: Path, repo: Repository, *, root: str = "") -> Repository:
+    """Fleet's git directory over the working tree of `repo`, made if there is none; with `root`
+    over that one, a clone of `repo`.
 
-    Where the project's objects are is read now: call this while no agent is at work, or use
-    `known_repository`. Raises GitFailed if the project's configuration cannot be read.
+    Where the project's objects are is read now: call this while no agent is at work in the project
+    itself, or use `known_repository`. Raises GitFailed if the project's configuration cannot be
+    read.
     """
-    known = known_repository(home, repo.root)
+    if f"{repo.root}/".startswith(f"{os.path.realpath(home / CLONES)}/"):
+        raise GitFailed(f"{repo.root} is a clone: fleet's store borrows from its project alone")
+    known = known_repository(home, root or repo.root)
     own = Path(known.git_dir)
     make_folders(own)
     sha256 = bool(_SHA256.search(repository.configuration(repo)))

@@ -25,8 +25,9 @@ from fleet.git.clone import clone_place
 from fleet.git.clone.ensure_clone import ensure_clone
 from fleet.git.clone.source_facts import objects_of_clone
 from fleet.git.mirror.ensure_mirror import Unreached
-from fleet.git.run_baseline import INDEX, record_base
+from fleet.git.run_baseline import record_base
 from fleet.git.snapshot_index import KEPT_RUNS, drop_snapshots
+from fleet.git.snapshot_names import INDEX
 from fleet.home import Home, clone_record
 from fleet.home.base_wait import BaseWait
 from fleet.home.clone_record import CloneRecord

@@ -6,7 +6,7 @@ import pytest
 
 from fleet.control.view.task.whole_task import read_whole_task
 from fleet.errors import NotFound
-from fleet.git.run_baseline import DIFF
+from fleet.git.snapshot_names import DIFF
 from fleet.home import messages
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.tracker.comments import comment

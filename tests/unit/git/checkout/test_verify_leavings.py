@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fleet.git import run_baseline
+from fleet.git import run_baseline, snapshot_names
 from fleet.git.checkout.verify_leavings import FOLDER, put_leavings_aside
 from fleet.runs.run_directory import Run
 from fleet.schemas import Base
@@ -33,7 +33,7 @@ def run(home, repo):
     place = clone_of(home, repo)
     run = Ended(place, Run(home.task(TASK) / "runs/1"))
     run.run.path.mkdir(parents=True)
-    keep = home.task(TASK) / run_baseline.INDEX
+    keep = home.task(TASK) / snapshot_names.INDEX
     run.base = run_baseline.record_base(str(place), f"{TASK}/1", home=home.path, keep=keep)
     (place / "work").write_text("work\n")
     git(place, "add", "-A")

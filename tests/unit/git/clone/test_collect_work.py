@@ -12,7 +12,7 @@ import pytest
 
 from fleet.git.clone.collect_work import heads_of
 from fleet.git.clone.task_refs import TaskRefs
-from fleet.git.run_baseline import INDEX
+from fleet.git.snapshot_names import INDEX
 from fleet.supervisor.cleanup import collect, tidy
 from tests.builders import NOW
 from tests.clones import TASK, a_task, clone_of, commit, git

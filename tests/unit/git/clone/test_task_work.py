@@ -33,8 +33,7 @@ class Tree:
 
 
 def names(tree, since):
-    with task_work(tree.home, tree.id) as work:
-        return sorted(change.path for change in work.changes(since))
+    return sorted(change.path for change in task_work(tree.home, tree.id).changes(since))
 
 
 def test_a_clone_begins_at_the_commit_that_is_named(home, repo):
@@ -53,8 +52,7 @@ def test_committed_or_not_all_of_it_is_seen(home, repo):
     tree.put("c", "c\n")
     tree.put("d.o", "d\n")
     assert names(tree, repo.first) == ["b", "c"]
-    with task_work(home, TASK) as work:
-        assert "+c" in work.patch(repo.first).decode()
+    assert "+c" in task_work(home, TASK).patch(repo.first).decode()
     assert repo.git("for-each-ref", "refs/heads/fleet") == "", "looking changes nothing"
 
 

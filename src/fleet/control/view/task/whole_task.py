@@ -17,7 +17,7 @@ from fleet.control.view.task.comparison_view import comparison_id
 from fleet.control.view.why_not_now import conditions
 from fleet.errors import InvalidTask
 from fleet.files.safe_read import tail
-from fleet.git.run_baseline import DIFF
+from fleet.git.snapshot_names import DIFF
 from fleet.home.landing_json import Landing
 from fleet.home.messages import Delivery
 from fleet.queue.protocol import Filter
