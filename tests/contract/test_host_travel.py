@@ -13,7 +13,9 @@ from fleet.queue.protocol import Draft
 from fleet.queue.sql.postgres import open_postgres
 from fleet.runs.questions import questions_file
 from fleet.runs.questions.questions_file import add_block
-from fleet.supervisor.hosts.host_travel import HostTravel
+from fleet.supervisor.hosts.host_travel import HostTravel, _send_task_files
+from fleet.travel import in_step
+from fleet.travel.shared_queue import SharedQueue
 from tests.builders import NOW
 
 TTL = timedelta(minutes=5)
@@ -95,3 +97,15 @@ def test_a_host_that_lost_its_lease_leaves_the_message_in_the_queue(queue, host)
     home, travel = host("beta")
     assert not travel.arrive(lease).trouble
     assert told(home, task_id) == ["use the old one"]
+
+
+def test_artifacts_that_were_sent_are_noted_as_common(queue, host):
+    """An edit after that is told from what the queue has not heard of."""
+    task_id = queue.add(Draft(title="t")).id
+    home, _ = host("alpha")
+    shared = SharedQueue(queue, Config())
+    add_block(home.task(task_id), "## Q: Which?\n")
+    _send_task_files(shared, home, claim(queue, "alpha"))
+    assert in_step.edited(home.task(task_id)) == {}
+    add_block(home.task(task_id), "## A: now\n\nBlue.\n")
+    assert list(in_step.edited(home.task(task_id))) == ["artifacts/Q&A.md"]

@@ -151,6 +151,31 @@ def test_a_question_asked_on_one_host_is_answered_on_another(hosts):
     assert alpha.repo.git("show", "main:one") == alpha.repo.git("show", "main:two") == "new"
 
 
+@pytest.mark.parametrize("second", [0, 1], ids=["the same host", "another host"])
+def test_an_answer_written_by_hand_reaches_the_next_run(hosts, second):
+    """`## A:` in Q&A.md and `update --status open`: the queue has the file with the question alone,
+    and that copy does not replace the answer.
+    """
+    alpha, there = hosts[0], hosts[second]
+    task_id, _ = create(
+        alpha, steps="tool script ask:which? end | copy:prompt tool script done end"
+    )
+    asks = """printf '## Q: which?\\n' >> "$FLEET_ARTIFACT_DIR/Q&A.md" """
+    alpha.script(task_id, f"{COMMITTED.format(name='one')} && {asks}")
+    alpha.until_ended(alpha.supervise("--until-idle"))
+    assert alpha.status(task_id) == "blocked"
+
+    with (alpha.folder(task_id) / "artifacts/Q&A.md").open("a") as file:
+        file.write("\n## A: 2026-11-18 20:50\n\nUse the old one\n")
+    alpha.does("show", task_id)
+    alpha.does("bd", "update", task_id, "--status", "open", "--assignee", "")
+    there.script(task_id, COMMITTED.format(name="two"))
+    there.supervise("--until-idle")
+    there.until((there.folder(task_id) / "runs/2/prompt").exists)
+    assert "Use the old one" in (there.folder(task_id) / "runs/2/prompt").read_text()
+    assert "Use the old one" in (there.folder(task_id) / "artifacts/Q&A.md").read_text()
+
+
 def test_an_address_that_the_operator_did_not_confirm_is_not_fetched(hosts):
     """The address comes from the queue: a host declines the task with the way out, and takes it
     once its operator has confirmed the address.

@@ -42,7 +42,7 @@ OF_TASK = (*SEALED_OF_TASK, outcome_history.FAILURES)
 _OF_RUN = (*SEALED, "started", "exit.json", DIFF)
 _OUTPUT = ("prompt.md", "stderr", "stdout")
 #: Artifacts of an agent that travel: the most files, and the most bytes of each and of all.
-_MOST_FILES, _LARGEST_FILE, _MOST_BYTES = 500, 4 << 20, 16 << 20
+_MOST_FILES, LARGEST_FILE, _MOST_BYTES = 500, 4 << 20, 16 << 20
 #: Questions and answers of a living run travel up to this size: its agent may write them anew each
 #: second.
 _LARGEST_ASKED = 256 << 10
@@ -138,7 +138,7 @@ def _below(task_dir: Path, folder: str) -> Iterator[File]:
             if count >= _MOST_FILES or path.is_symlink():
                 continue
             try:
-                data = read_bounded(path, min(_LARGEST_FILE, left))
+                data = read_bounded(path, min(LARGEST_FILE, left))
             except InvalidTask:
                 continue  # too large, or no file
             if data is not None:

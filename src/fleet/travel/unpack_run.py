@@ -15,11 +15,11 @@ from pathlib import Path, PurePosixPath
 import msgspec
 from msgspec import structs
 
-from fleet.errors import FleetError, QueueError
+from fleet.errors import FleetError, InvalidTask, QueueError
 from fleet.files import seals
 from fleet.files.atomic_write import write_atomically
 from fleet.files.file_lock import exclusive
-from fleet.files.safe_read import walk
+from fleet.files.safe_read import read_bounded, walk
 from fleet.git import repository
 from fleet.git.repository import Repository
 from fleet.home import Home, landing_json
@@ -30,12 +30,13 @@ from fleet.queue.sql.travel.run_files import LIST, OF_TASK, SentFile, SentRun
 from fleet.runs import outcome_history
 from fleet.runs.run_directory import HOST, RUN_JSON, Run, RunSpec, latest_run
 from fleet.schemas import Base, Policy, Task
-from fleet.travel import pack_run
+from fleet.travel import in_step, pack_run
 from fleet.travel.add_lines import add_lines
 from fleet.travel.pack_run import (
     ADDED,
     ARTIFACTS,
     CLONE,
+    LARGEST_FILE,
     LATER,
     SEALED,
     SEALED_OF_TASK,
@@ -81,9 +82,10 @@ def _unpack_runs(shared: SharedQueue, home: Home, task_id: str, me: str) -> tupl
         taken.append(number)
     wanted = {each.path for each in stored if each.run == OF_TASK}
     if not _may_live(home.task(task_id)):
-        _take_task_files(shared, home, task_id, wanted, me)
+        known = in_step.agreed(home.task(task_id))
+        _take_task_files(shared, home, task_id, wanted, me, known or {})
         if wanted and not _is_unsent(home.task(task_id), numbers):
-            _remove_others(home.task(task_id), wanted)
+            _remove_others(home.task(task_id), wanted, known)
     return tuple(taken)
 
 
@@ -205,14 +207,22 @@ def clone_of(run: Run) -> CloneRecord | None:
 
 
 def _take_task_files(
-    shared: SharedQueue, home: Home, task_id: str, wanted: set[str], me: str
+    shared: SharedQueue, home: Home, task_id: str, wanted: set[str], me: str, known: in_step.Agreed
 ) -> None:
-    """Bring the task's own files from the queue; artifacts that the queue lacks are removed."""
+    """Bring the task's own files from the queue. What a person edited in an artifact here since
+    `known` was agreed on stays.
+    """
     task_dir = home.task(task_id)
+    common: dict[str, in_step.Content] = {}
     for path in sorted(wanted):
         place = _place(task_dir, path)
         data = shared.files.read(task_id, OF_TASK, path)
-        if data is None or _is_there(place, data):
+        if data is None:
+            continue
+        if path.startswith(f"{ARTIFACTS}/"):
+            common[path] = in_step.content(data)
+            data = _with_edits(place, data, known.get(path))
+        if _is_there(place, data):
             continue
         if path == landing_json.FILE:
             continue  # `take_landing` knows which host it is for
@@ -223,15 +233,30 @@ def _take_task_files(
         if path in SEALED_OF_TASK:
             seals.seal(task_dir, seals.OF_TASK, {path: data})
         write_atomically(place, data, durable=False)
+    if common:
+        in_step.note(task_dir, common)
 
 
-def _remove_others(task_dir: Path, wanted: set[str]) -> None:
-    """Remove the messages and artifacts that the queue lacks: a run elsewhere removed them."""
+def _with_edits(place: Path, data: bytes, known: in_step.Content | None) -> bytes:
+    """The queue's copy of an artifact, with what was edited here since both were the same."""
+    try:
+        here = read_bounded(place, LARGEST_FILE)
+    except InvalidTask:  # a link, or too large to travel
+        return data
+    return data if here is None else in_step.merged(here, data, known)
+
+
+def _remove_others(task_dir: Path, wanted: set[str], known: in_step.Agreed | None) -> None:
+    """Remove the messages and artifacts that the queue lacks: a run elsewhere removed them. An
+    artifact that the queue never had is a person's and stays.
+    """
     for folder in _FOLDERS:
         for parent, _, names in walk(f"{task_dir}/{folder}"):
             for name in names:
                 found = Path(parent, name)
-                if str(found.relative_to(task_dir)) not in wanted:
+                path = str(found.relative_to(task_dir))
+                is_new = folder == ARTIFACTS and known is not None and path not in known
+                if path not in wanted and not is_new:
                     found.unlink(missing_ok=True)
 
 

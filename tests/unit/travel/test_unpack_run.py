@@ -16,6 +16,7 @@ from fleet.runs import event_log, outcome_history
 from fleet.runs.outcome_history import believed_ending
 from fleet.runs.run_directory import Run, RunSpec, latest_run
 from fleet.schemas import Base, Failed
+from fleet.travel import in_step
 from fleet.travel.pack_run import sent_so_far
 from fleet.travel.unpack_run import unpack_runs
 from tests.builders import a_run, an_ending
@@ -244,6 +245,7 @@ def test_artifacts_are_as_the_queue_has_them_unless_a_run_lives_here(home, sent,
     take()
     assert (folder / "old").exists(), "the queue does not know the run that left it"
     sent.add(1, host="me")
+    in_step.note(home.task(TASK), in_step.artifacts(home.task(TASK)))  # as a host that sends does
     take()
     assert [each.name for each in folder.iterdir()] == ["new"]
 
@@ -263,3 +265,33 @@ def test_lines_that_a_host_noted_later_are_added_once_and_what_was_added_to_them
     take()
     assert log.read_bytes() == b"verified\nlanded\n"
     assert sent_so_far(home.task(TASK)).log == log.stat().st_size, "and they are sent to no host"
+
+
+QA = "artifacts/Q&A.md"
+
+
+def test_an_answer_written_by_hand_outlives_the_copy_of_the_queue(home, sent, take):
+    """The next run begins with the answer, although the queue has the file without it."""
+    sent.of_task[QA] = b"## Q: Which?\n"
+    take()
+    file = home.task(TASK) / QA
+    file.write_bytes(file.read_bytes() + b"## A: now\n\nBlue.\n")
+    (file.parent / "NOTES.md").write_bytes(b"see also")
+    for _ in range(2):
+        take()
+        assert file.read_bytes() == b"## Q: Which?\n## A: now\n\nBlue.\n"
+        assert (file.parent / "NOTES.md").exists(), "a person's own file"
+    sent.of_task[QA] += b"## Q: Sure?\n"
+    take()
+    assert file.read_bytes() == b"## Q: Which?\n## Q: Sure?\n## A: now\n\nBlue.\n"
+
+
+def test_an_artifact_that_another_host_changed_or_removed_is_so_here(home, sent, take):
+    """Only edits that were made here since are kept."""
+    sent.of_task |= {QA: b"old", "artifacts/PLAN.md": b"plan"}
+    take()
+    sent.of_task[QA] = b"new"
+    del sent.of_task["artifacts/PLAN.md"]
+    take()
+    assert (home.task(TASK) / QA).read_bytes() == b"new"
+    assert not (home.task(TASK) / "artifacts/PLAN.md").exists()

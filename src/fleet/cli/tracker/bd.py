@@ -80,7 +80,9 @@ def _close(fleet: Control, name: str, args: Sequence[str], rest: Sequence[str]) 
     if name != "update":
         return _forward(fleet, args)
     from fleet.cli.tracker import update_settings
+    from fleet.control.hosts.send_edits import send_edits
 
+    send_edits(fleet, rest)
     return update_settings.update(fleet, rest, partial(_forward, fleet))
 
 

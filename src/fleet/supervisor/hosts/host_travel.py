@@ -23,6 +23,7 @@ from fleet.home.landing_json import Landing
 from fleet.home.messages import Message
 from fleet.home.task_json import is_elsewhere, settings_of
 from fleet.queue.protocol import LeaseLost, Queue
+from fleet.queue.sql.travel.run_files import OF_TASK
 from fleet.runs.run_directory import Run
 from fleet.schemas import (
     BLOCKING,
@@ -39,6 +40,7 @@ from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.supervisor.hosts.live_sender import LiveSender
 from fleet.supervisor.queue_io.queue_thread import QueueThread
 from fleet.supervisor.worker_pool import WorkerPool
+from fleet.travel import in_step
 from fleet.travel.pack_run import (
     files_of_run,
     files_of_task,
@@ -189,7 +191,7 @@ class HostTravel:
             sent = shared.files.send(lease, run.number, files_of_run(run), host=self.me)
             if isinstance(sent, LeaseLost):
                 return decision  # the queue says so again when the task is settled
-            shared.files.put_task_files(lease, files_of_task(home.task(task_id)), replace=True)
+            _send_task_files(shared, home, lease)
             shared.live.forget(task_id)
         note_sent(run.task_dir)
         return decision
@@ -261,6 +263,15 @@ class HostTravel:
             yield SharedQueue(queue, self._config)
         finally:
             queue.close()
+
+
+def _send_task_files(shared: SharedQueue, home: Home, lease: Lease) -> None:
+    """Store the files of the task itself, and note which artifacts both sides have now."""
+    task_dir = home.task(lease.task.id)
+    ours = in_step.artifacts(task_dir)
+    if shared.files.put_task_files(lease, files_of_task(task_dir), replace=True) is None:
+        stored = {each.path for each in shared.files.stored(lease.task.id) if each.run == OF_TASK}
+        in_step.note(task_dir, {path: each for path, each in ours.items() if path in stored})
 
 
 def is_message(request: Request) -> bool:
