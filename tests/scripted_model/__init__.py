@@ -76,9 +76,13 @@ class ScriptedModel:
         self.asked = threading.Event()
         self.closing = threading.Event()
         self._lock = threading.Condition()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+
+    def handler(self) -> type[BaseHTTPRequestHandler]:
+        """What answers each request."""
+        return _handler(self)
 
     @property
     def url(self) -> str:

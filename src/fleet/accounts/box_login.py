@@ -6,23 +6,32 @@ A refresh token is spent once. A box that held one could spend, lose or keep it.
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec import structs
+
 from fleet.coders.base import Coder
+from fleet.coders.login import Login
 from fleet.files import lenient_read
-from fleet.files.atomic_write import write_atomically
+from fleet.files.agent_place import AgentPlace
 
 #: No login file is longer.
 _LARGEST = 64 << 10
 
 
-def put(
-    coder: Coder | type[Coder], source: Path, state: Path, env: Mapping[str, str]
-) -> dict[str, str]:
-    """Write the login of the directory `source` into a run's state directory, without its refresh
-    token. Returns variables to add to the agent's environment `env`.
+def read(coder: Coder | type[Coder], source: Path, env: Mapping[str, str]) -> Login | None:
+    """The login that the CLI keeps in the directory `source`, to which `env` leads it; None: none
+    that fleet knows.
     """
-    del env
     found = lenient_read.read(source / coder.login_file, _LARGEST) if coder.login_file else None
-    login = coder.boxed_login(found.data) if found is not None and found.whole else None
-    if login is not None:
-        write_atomically(state / coder.login_file, login, durable=False)
-    return {}
+    login = coder.read_login(found.data) if found is not None and found.whole else None
+    if login is None:
+        return None
+    return structs.replace(login, owner=coder.login_owner(login, env))
+
+
+def put(coder: Coder | type[Coder], login: Login, state: Path) -> None:
+    """Write a login into a run's state directory, in the place of the one that is there.
+
+    An agent may be at work there. Raises FileNotFoundError where the directory is gone, InvalidTask
+    and OSError as `AgentPlace.write` does.
+    """
+    AgentPlace(state).write(coder.login_file, login.boxed, durable=False, make=False)

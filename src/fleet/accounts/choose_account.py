@@ -17,8 +17,8 @@ from fleet.schemas.account import Account
 
 #: How long a task waits for the one that tries the account for all others.
 _PROBING = timedelta(seconds=5)
-#: How long a task waits for a secret that is being fetched.
-_FETCHING = timedelta(seconds=1)
+#: How long a task waits for a secret that is being fetched, or a login that is being renewed.
+_READYING = timedelta(seconds=1)
 #: How long a task waits for an account that only a person can open.
 _FOR_A_PERSON = timedelta(minutes=1)
 #: Tasks that wait for the same moment come back this far apart, over at most this long.
@@ -49,8 +49,8 @@ class AccountStanding(Struct, frozen=True, kw_only=True):
     running: int = 0
     #: The task that is to try the account is at work.
     probing: bool = False
-    #: The secret of the account was asked for, and is not there yet.
-    fetching: bool = False
+    #: What is being done before the account can be used: its secret fetched, its login renewed.
+    readying: str = ""
     #: When the tokens of the login end, if that is near and no run has shown that they are renewed.
     login_ends: datetime | None = None
     #: Why the account cannot be used at all, and until when tasks wait before they ask again.
@@ -150,9 +150,8 @@ def unavailable(
         until = standing.trouble_until or now + _FOR_A_PERSON
         again = standing.trouble_until is not None
         return Wait(account=name, until=until, why=standing.trouble, person=True, again=again)
-    if standing.fetching:
-        text = f"the secret of {name} is being fetched"
-        return Wait(account=name, until=now + _FETCHING, why=text)
+    if standing.readying:
+        return Wait(account=name, until=now + _READYING, why=standing.readying)
     if (full := full_window(state.windows, seat.model, account.stop_at, now)) is not None:
         text = f"{name} waits for its limit to reset ({full.kind})"
         return Wait(account=name, until=end_of(full), why=text)

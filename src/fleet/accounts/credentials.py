@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
@@ -24,8 +24,6 @@ from fleet.files.safe_read import read_bounded
 from fleet.schemas import Account
 
 _LARGEST = 64 << 10
-#: A CLI renews its tokens when they end within this time.
-_SOON = timedelta(minutes=5)
 #: The trouble of an account that a person has to log in to.
 NO_LOGIN = "it is not logged in"
 
@@ -174,7 +172,7 @@ def login_ends(
     directory = Path(account.directory) if account.directory else own
     try:
         data = read_bounded(directory / coder.login_file, _LARGEST)
-        ends = coder.login_ends(data) if data else None
+        login = coder.read_login(data) if data else None
     except (InvalidTask, OSError):
         return None  # the CLI itself says what is wrong with the file
-    return ends if ends is not None and ends <= now + _SOON else None
+    return login.ends if login is not None and login.is_due(now) else None

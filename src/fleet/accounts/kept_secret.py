@@ -14,13 +14,15 @@ from datetime import datetime, timedelta
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
 from fleet.errors import FleetError, InvalidTask
 from fleet.files.safe_read import read_bounded
 from fleet.processes.bounded_call import CallFailed, call
+
+T = TypeVar("T")
 
 _LARGEST = 64 << 10
 #: The kind of a secret in the system's keyring.
@@ -127,9 +129,7 @@ def read_keyring(place: str) -> KeyringAnswer:
 class Workers(Protocol):
     """Runs jobs outside of the loop, and calls `done` with the result in the loop."""
 
-    def submit(
-        self, job: Callable[[], KeyringAnswer], done: Callable[[KeyringAnswer], None]
-    ) -> None: ...
+    def submit(self, job: Callable[[], T], done: Callable[[T], None]) -> None: ...
 
 
 class KeyringCache:

@@ -116,6 +116,8 @@ def secret_values(coder: Coder, env: Mapping[str, str]) -> Iterator[str]:
     and the passwords of proxies.
     """
     for name, value in env.items():
+        if name in coder.boxed_env:  # named for the refresh token that its box does not have
+            continue
         if name in coder.credentials or _is_secretive(name):
             yield value
         elif name.lower().endswith("_proxy") and (password := _password(value)):

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from fleet.coders import prompts
+from fleet.coders.login import Login
 from fleet.coders.model_names import is_one_of
 from fleet.coders.state_layout import StateLayout
 from fleet.coders.stream import json_line, run_outcome
@@ -133,6 +134,13 @@ class Coder(ABC):
     #: login is there.
     login_args: ClassVar[tuple[str, ...]] = ()
     status_args: ClassVar[tuple[str, ...]] = ()
+    #: The arguments of commands that renew a login which has ended or was refused, the cheapest
+    #: first. Empty: only a run renews it, so a box has the access token until that ends.
+    renew_args: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    #: Variables that keep the CLI from updating itself and from traffic of its own.
+    quiet_env: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    #: Variables that keep the CLI in a box, which has no refresh token, from asking for a renewal.
+    boxed_env: ClassVar[Mapping[str, str]] = MappingProxyType({})
     #: Other variables of the supervisor's own environment that this CLI needs.
     passes: tuple[str, ...] = ()
     #: The prompt comes on stdin instead of in the argv, which has a limit and is public.
@@ -252,21 +260,21 @@ class Coder(ABC):
         return None
 
     @classmethod
-    def login_ends(cls, data: bytes) -> datetime | None:
-        """When the tokens in a login file expire; None: the file does not tell. Pure.
+    def read_login(cls, data: bytes) -> Login | None:
+        """The login that a login file holds. None: none of a known form, and a box gets none. Pure.
 
-        Near that moment a CLI fetches new tokens, and two that do so at once break the login.
+        Near its end a CLI renews a login, and two that do so at once break it.
         """
         del data
         return None
 
     @classmethod
-    def boxed_login(cls, data: bytes) -> bytes | None:
-        """The content of a login file for a box: the same login without its refresh token. None:
-        the file holds no login of a known form, and the box gets none. Pure.
+    def login_owner(cls, login: Login, env: Mapping[str, str]) -> str:
+        """The vendor's account of a login, which the CLI may keep in another file; `env` leads the
+        CLI there.
         """
-        del data
-        return None
+        del env
+        return login.owner
 
     @classmethod
     def key_in(cls, directory: Path) -> str:

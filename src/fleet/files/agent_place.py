@@ -189,12 +189,20 @@ class AgentPlace:
 
     # Writing
 
-    def write(self, name: str, data: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
-        """Put a file in place in one step, with the directories above it.
+    def write(
+        self,
+        name: str,
+        data: bytes,
+        mode: int = 0o600,
+        *,
+        durable: bool = True,
+        make: bool = True,
+    ) -> None:
+        """Put a file in place in one step, with the directories above it if `make`.
 
         Raises InvalidTask where a directory above it is something else, OSError otherwise.
         """
-        with self.fresh(name, mode, durable=durable) as fd:
+        with self.fresh(name, mode, durable=durable, make=make) as fd:
             write_all(fd, data)
 
     def copy(self, name: str, target: "AgentPlace", to: str, limit: int) -> bool:
@@ -220,11 +228,12 @@ class AgentPlace:
         return True
 
     @contextmanager
-    def fresh(self, name: str, mode: int, *, durable: bool) -> Generator[int]:
+    def fresh(self, name: str, mode: int, *, durable: bool, make: bool = True) -> Generator[int]:
         """A new file to write, which has the name `name` once the block has ended well."""
         *above, last = _parts(name)
-        with self._directory(above, make=True) as folder:
-            assert folder is not None
+        with self._directory(above, make=make) as folder:
+            if folder is None:
+                raise FileNotFoundError(errno.ENOENT, "gone", f"{self._root}/{name}")
             temporary = f".{last[:100]}.{os.urandom(6).hex()}"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | SAFELY
             fd = os.open(temporary, flags, 0o600, dir_fd=folder)

@@ -36,6 +36,8 @@ Reason = Literal[
     "max_turns",
     "budget",
     "auth",
+    #: The access token of a box has ended or was refused, and its login was good: fleet renews it.
+    "stale_login",
     #: The agent used another login or key than the one that was meant.
     "wrong_account",
     #: The CLI looks for its key in a variable or a file that is not there.

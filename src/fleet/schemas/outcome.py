@@ -115,7 +115,7 @@ Outcome = (
 
 
 #: Failures that cut a run off in the middle of its work.
-CUT_OFF = frozenset({"api_error", "killed", "aborted", "timeout"})
+CUT_OFF = frozenset({"api_error", "killed", "aborted", "timeout", "stale_login"})
 #: Failures from outside: they say nothing of what the agent did before.
 _FROM_OUTSIDE = CUT_OFF | {"auth", "billing"}
 #: Failures after which no work can be this task's.

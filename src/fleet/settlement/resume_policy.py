@@ -49,7 +49,8 @@ def session_to_carry_on(
 ) -> str | None:
     """The session that the next run goes on with: that of a run that was cut off.
 
-    Once only, unless a limit or fleet cut it off, which says nothing against its memory.
+    Once only, unless a limit, the end of its access token or fleet cut it off, which says nothing
+    against its memory.
     `goes_on`: the session that did the work goes on with it, since a person says what is to be
     changed, or the work could not land. So it does if all that was wrong is where its work is.
     `answered`: a person has answered what it asked.
@@ -73,6 +74,8 @@ def _is_from_outside(outcome: Outcome) -> bool:
             return by in (SHUTDOWN, NO_ROOM, MESSAGE)
         case LimitExceeded(limit=limit):
             return limit in DAY_BUDGETS
+        case Failed(reason=reason):
+            return reason == "stale_login"
         case _:
             return isinstance(outcome, RateLimited)
 

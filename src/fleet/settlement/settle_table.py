@@ -191,6 +191,8 @@ def _by_outcome(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             wait = spread(now + UNDATED, now, facts.jitter)
             what = detail.rstrip(". ") or "its key is missing"
             return released(f"{what}: its account is held", not_before=wait)
+        case Failed(reason="stale_login"):
+            return released("its access token had ended: its session goes on with a new one")
         case Failed() if outcome.is_for_a_person:
             return blocked(_failure(outcome))
         case Failed(reason="session_not_found") if facts.resumed:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from fleet.coders.base import Coder
+from fleet.coders.login import Login
 from fleet.evidence.inspect_run import Inspection
 from fleet.runs.progress_json import Progress
 from fleet.runs.run_directory import Run, RunSpec
@@ -39,6 +40,12 @@ class RunMemory(Struct):
     parked_at: float | None = None
     #: The model has answered, so the account works.
     answered: bool = False
+    #: The login that its box has; None: none, or another supervisor put it there.
+    login: Login | None = None
+    #: Whether its box got that later than the run began.
+    has_new_login: bool = False
+    #: Whether the run ended because its access token had; None: not judged yet.
+    stale: bool | None = None
     #: The stamp of the messages that were noted; 0: none were.
     messages_stamp: int = 0
     #: What the watchdog found last, for people; and when the limit ends that the agent waits for,

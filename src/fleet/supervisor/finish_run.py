@@ -193,6 +193,7 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
             return
         run.stream.finish(state.now())
     outcome = _ended_with_us(state, ended) or outcome_of(ended)
+    outcome = state.accounts.as_stale(run, outcome, state.config)
     if findings is None:
         findings = due_inspection(ended, outcome)
         if isinstance(findings, InspectedRun):

@@ -184,6 +184,7 @@ class Supervisor:
             self._memory.tick = time.monotonic() + TICK
             self.reload()
             self.follower.watch(time.monotonic(), awake())
+            self.state.accounts.keep_logins(self.state.config, self.state.now())
             if not self.shutdown.requested:
                 for process in self.beside:
                     process.when_due()

@@ -16,6 +16,12 @@ from fleet.schemas import Account
 from tests.builders import HOUR, NOW
 
 
+def ends(coder, data):
+    """When the login in a file's content ends, if there is one."""
+    login = coder.read_login(data)
+    return login.ends if login is not None else None
+
+
 class TestLogin:
     @pytest.fixture
     def folder(self, tmp_path):
@@ -123,14 +129,14 @@ class TestLogin:
     def test_the_end_of_a_login_is_read_from_where_it_stands(self, folder):
         """Claude writes it down, codex has it in its token; what cannot be read tells nothing."""
         soon = int(NOW.timestamp()) + 60
-        claude = {"claudeAiOauth": {"expiresAt": soon * 1000}}
-        assert ClaudeCoder.login_ends(json.dumps(claude).encode()) == NOW + timedelta(minutes=1)
+        claude = {"claudeAiOauth": {"accessToken": "a", "expiresAt": soon * 1000}}
+        assert ends(ClaudeCoder, json.dumps(claude).encode()) == NOW + timedelta(minutes=1)
         claims = urlsafe_b64encode(json.dumps({"exp": soon}).encode()).decode().rstrip("=")
         codex = {"tokens": {"access_token": f"x.{claims}.y"}}
-        assert CodexCoder.login_ends(json.dumps(codex).encode()) == NOW + timedelta(minutes=1)
+        assert ends(CodexCoder, json.dumps(codex).encode()) == NOW + timedelta(minutes=1)
         for data in (b"", b"{", b"\xff", b'{"tokens": {"access_token": "a.%%%.c"}}', b"[]"):
-            assert ClaudeCoder.login_ends(data) is None
-            assert CodexCoder.login_ends(data) is None
+            assert ends(ClaudeCoder, data) is None
+            assert ends(CodexCoder, data) is None
         (folder / ".credentials.json").write_text(json.dumps(claude))
         assert credentials.login_ends(self.account(folder), ClaudeCoder, {}, NOW) is not None
         assert credentials.login_ends(self.account(folder), ClaudeCoder, {}, NOW - HOUR) is None

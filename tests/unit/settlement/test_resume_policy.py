@@ -37,6 +37,7 @@ def ended(outcome, **more):
         Lost(why="gone"),
         LimitExceeded(limit="time"),
         Failed(reason="api_error"),
+        Failed(reason="stale_login"),
         Failed(reason="killed"),
         Stopped(by=SHUTDOWN),
         Stopped(by=MESSAGE),
@@ -47,7 +48,9 @@ def test_a_run_that_was_cut_off_is_carried_on_once(outcome):
     """And then not twice in a row, but for a limit or a stop, which say nothing against it."""
     assert session_to_carry_on(ended(outcome), CLAUDE) == "s1"
     again = session_to_carry_on(ended(outcome, resumed=True), CLAUDE)
-    assert again == ("s1" if isinstance(outcome, RateLimited | Stopped) else None)
+    no_fault = isinstance(outcome, RateLimited | Stopped)
+    is_stale = outcome == Failed(reason="stale_login")
+    assert again == ("s1" if no_fault or is_stale else None)
 
 
 @pytest.mark.parametrize(

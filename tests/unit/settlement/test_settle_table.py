@@ -129,6 +129,7 @@ ROWS = [
     ("NeedsHuman, answered meanwhile", NeedsHuman(question="Which?"), facts(answered=True)),
     ("Failed", Failed(reason="bad_request"), facts()),
     ("Failed for its account (login, money)", Failed(reason="auth"), facts()),
+    ("Failed, as its access token had ended", Failed(reason="stale_login"), facts()),
     ("Failed, as its key is missing", Failed(reason="no_key"), facts()),
     ("Failed for its account, with another", Failed(reason="auth"), facts(elsewhere=True)),
     ("Failed for the set-up (trust, terminal)", Failed(reason="untrusted"), facts()),

@@ -270,3 +270,51 @@ def test_a_coder_that_goes_while_its_run_lives_ends_no_other_run(home, assigner)
     gone = structs.replace(account(home, "work"), coder="gone")
     assigner.follow(live, config(gone), NOW)
     assert live.memory.answered
+
+
+def test_a_box_whose_token_had_ended_is_held_against_nobody(home, assigner):
+    """Neither against the account nor against the coder, and its session goes on."""
+    work = home.path / "work"
+    work.mkdir()
+    tokens = {"accessToken": "at", "refreshToken": "rt", "expiresAt": NOW.timestamp() * 1000}
+    (work / ".credentials.json").write_text(json.dumps({"claudeAiOauth": tokens}))
+    account = Account(name="work", coder="claude", directory=str(work))
+    settings = Config(accounts={"work": account})
+    run, other = a_live(home), a_live(home)
+    run.spec = structs.replace(run.spec, boxed=True)
+    refused = Failed(reason="auth", detail="401")
+    outcome = assigner.as_stale(run, refused, settings)
+    assert outcome == Failed(reason="stale_login", detail="401")
+    assert assigner.as_stale(other, refused, settings) == refused
+    ending = an_ending(outcome=outcome)
+    assert fault_of(ending, missing=False) == "unknown"
+    assigner.run_ended(run, ending, 1.0, NOW)
+    assert assigner.accounts.state("work").pace.login_refusal == ""
+
+
+def test_a_boxed_task_waits_for_the_renewal_of_its_login(home, assigner, pool):
+    """One without a box does not: its CLI renews the login itself."""
+    work = home.path / "work"
+    work.mkdir(mode=0o700)
+    tokens = {"accessToken": "at", "refreshToken": "rt", "expiresAt": NOW.timestamp() * 1000}
+    login = work / ".credentials.json"
+    login.write_text(json.dumps({"claudeAiOauth": tokens}))
+    login.chmod(0o600)
+    account = Account(name="work", coder="claude", directory=str(work))
+    settings = Config(coder="claude", accounts={"work": account})
+    assert isinstance(
+        assigner.choose(settings, place_of(home, settings, TASK), "fleet-1", None, NOW), Go
+    )
+    boxed = structs.replace(settings, sandbox="workspace")
+    place = place_of(home, boxed, TASK)
+    found = assigner.choose(boxed, place, "fleet-1", None, NOW)
+    assert found.why == "the login of work is being renewed"
+    assert not found.person
+    login.write_text("{}")
+    pool.finish()
+    found = assigner.choose(boxed, place, "fleet-1", None, NOW)
+    assert found.why.endswith(
+        "its login could not be renewed (it is logged out): fleet account login work"
+    )
+    assert found.person
+    assert "could not be renewed" in assigner.accounts.state("work").pace.login_refusal

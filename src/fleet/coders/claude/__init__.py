@@ -4,7 +4,6 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
@@ -19,6 +18,7 @@ from fleet.coders.base import (
     hook_events,
 )
 from fleet.coders.claude import home, stream
+from fleet.coders.login import Login
 from fleet.coders.model_names import BUILT_IN
 from fleet.coders.state_layout import StateLayout
 from fleet.coders.stream import json_line
@@ -93,6 +93,21 @@ class ClaudeCoder(Coder):
     vendor_url: ClassVar[str] = "https://api.anthropic.com"
     login_args: ClassVar[tuple[str, ...]] = ("auth", "login")
     status_args: ClassVar[tuple[str, ...]] = ("auth", "status", "--text")
+    renew_args: ClassVar[tuple[tuple[str, ...], ...]] = (
+        ("auth", "status"),  # not with 2.1.197, nor for a token that was refused before its end
+        (
+            *("-p", "--tools", "", "--max-turns", "1", "--model", "haiku", "--strict-mcp-config"),
+            *("--no-session-persistence", "--setting-sources", "", "Say ok."),
+        ),
+    )
+    quiet_env: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            # Without this one run makes dozens of look-ups besides its own requests.
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            # An update under a running fleet changes the stream in mid-flight.
+            "DISABLE_AUTOUPDATER": "1",
+        }
+    )
     passes = ("ANTHROPIC_BASE_URL",)
     prompt_on_stdin = True
     prints_ending = True
@@ -129,10 +144,7 @@ class ClaudeCoder(Coder):
 
     def env(self, task: Task, task_dir: Path) -> dict[str, str]:
         own = {
-            # Without this one run makes dozens of look-ups besides its own requests.
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            # An update under a running fleet changes the stream in mid-flight.
-            "DISABLE_AUTOUPDATER": "1",
+            **self.quiet_env,
             # A question to a person may take minutes, and the answer belongs where the question was
             # asked.
             "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS": "0",
@@ -163,18 +175,24 @@ class ClaudeCoder(Coder):
         return {home.STATE_FILE: json.dumps(home.boxed_state(env, cwd, servers)).encode()}
 
     @classmethod
-    def login_ends(cls, data: bytes) -> datetime | None:
-        line = json_line.decode(data.decode(errors="replace"))
-        ends = json_line.number(line or {}, _OAUTH, "expiresAt")
-        return json_line.moment({"at": None if ends is None else ends / 1000}, "at")
-
-    @classmethod
-    def boxed_login(cls, data: bytes) -> bytes | None:
+    def read_login(cls, data: bytes) -> Login | None:
         """Only the OAuth login: logins of MCP servers stay outside."""
         login = json_line.record(json_line.decode(data.decode(errors="replace")) or {}, _OAUTH)
-        if not login:
+        access = json_line.text(login, "accessToken")
+        if not access:
             return None
-        return json.dumps({_OAUTH: {**login, "refreshToken": ""}}).encode()
+        ends = json_line.number(login, "expiresAt")
+        return Login(
+            boxed=json.dumps({_OAUTH: {**login, "refreshToken": ""}}).encode(),
+            access=access,
+            ends=json_line.moment({"at": None if ends is None else ends / 1000}, "at"),
+            renewable=bool(json_line.text(login, "refreshToken")),
+        )
+
+    @classmethod
+    def login_owner(cls, login: Login, env: Mapping[str, str]) -> str:
+        del login
+        return home.account_of(env)
 
     @classmethod
     def key_in(cls, directory: Path) -> str:

@@ -58,6 +58,13 @@ def boxed_state(
     return {**kept, "projects": {cwd: of_project}}
 
 
+def account_of(env: Mapping[str, str]) -> str:
+    """The vendor's account that the user is logged in to; empty: not known."""
+    state, _ = read_json(state_file(env), _LARGEST_STATE)
+    found = table(state.get("oauthAccount")).get("accountUuid")
+    return found if isinstance(found, str) else ""
+
+
 def read_json(path: Path, largest: int = LARGEST) -> tuple[dict[str, Any], str]:
     """An object from a file, and what is wrong with the file; empty if nothing is."""
     content = lenient_read.read(path, largest)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar
 
 from fleet.coders.base import (
@@ -19,6 +20,7 @@ from fleet.coders.base import (
     hook_events,
 )
 from fleet.coders.codex import home, stream
+from fleet.coders.login import Login
 from fleet.coders.model_names import BUILT_IN
 from fleet.coders.state_layout import StateLayout
 from fleet.coders.stream import json_line
@@ -65,6 +67,17 @@ class CodexCoder(Coder):
     url_variables: ClassVar[tuple[str, ...]] = ("OPENAI_BASE_URL",)
     login_args: ClassVar[tuple[str, ...]] = ("login",)
     status_args: ClassVar[tuple[str, ...]] = ("login", "status")
+    renew_args: ClassVar[tuple[tuple[str, ...], ...]] = (
+        ("debug", "models"),  # not for a token that was refused before its end
+        (
+            *("exec", "--ephemeral", "--ignore-user-config", "--skip-git-repo-check"),
+            *("--disable", "plugins", "--sandbox", "read-only", "Say ok."),
+        ),
+    )
+    # Without a refresh token codex would ask the vendor with an empty one.
+    boxed_env: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {"CODEX_REFRESH_TOKEN_URL_OVERRIDE": stream.RENEWED_OUTSIDE}
+    )
     passes = ("OPENAI_BASE_URL",)
     prompt_on_stdin = True
     prints_ending = True
@@ -112,30 +125,39 @@ class CodexCoder(Coder):
         return stream.rollout_event(raw_line)
 
     @classmethod
-    def login_ends(cls, data: bytes) -> datetime | None:
-        """The access token tells: three parts in base64, of which the middle one is JSON."""
-        line = json_line.decode(data.decode(errors="replace"))
-        parts = json_line.text(line or {}, "tokens", "access_token").split(".")
-        if len(parts) != 3:
-            return None
-        try:
-            claims = urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
-        except ValueError:
-            return None
-        return json_line.moment(json_line.decode(claims.decode(errors="replace")) or {}, "exp")
-
-    @classmethod
-    def boxed_login(cls, data: bytes) -> bytes | None:
+    def read_login(cls, data: bytes) -> Login | None:
+        """Tokens, or a key, which is not spent by its use."""
         line = json_line.decode(data.decode(errors="replace"))
         if line is None:
             return None
         tokens = json_line.record(line, "tokens")
         safe = {**tokens, "refresh_token": ""} if tokens else None
-        return json.dumps({**line, "tokens": safe}).encode()
+        access = json_line.text(tokens, "access_token")
+        if not (access or json_line.text(line, "OPENAI_API_KEY")):
+            return None
+        return Login(
+            boxed=json.dumps({**line, "tokens": safe}).encode(),
+            access=access,
+            ends=_end_of(access),
+            renewable=bool(json_line.text(tokens, "refresh_token")),
+            owner=json_line.text(tokens, "account_id"),
+        )
 
     @property
     def _sandboxed(self) -> bool:
         return self.options.permissions != "bypass"
+
+
+def _end_of(token: str) -> datetime | None:
+    """When an access token ends: it has three parts in base64, of which the middle one is JSON."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return None
+    try:
+        claims = urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
+    except ValueError:
+        return None
+    return json_line.moment(json_line.decode(claims.decode(errors="replace")) or {}, "exp")
 
 
 def _telemetry(base: str) -> list[str]:

@@ -35,8 +35,13 @@ _QUIET_ITEMS = frozenset(
 )
 _FAILED = frozenset({"failed", "declined", "error"})
 
+#: Where codex in a box asks for a new login, and no one answers: fleet renews it outside.
+RENEWED_OUTSIDE = "http://127.0.0.1:9/renewed-by-fleet"
+
 #: How the CLI's own error messages begin.
 _MESSAGES: tuple[tuple[str, Reason], ...] = (
+    (f"error sending request for url ({RENEWED_OUTSIDE}", "auth"),
+    ("Your access token could not be refreshed", "auth"),
     ("You've hit your usage limit", "rate_limit"),
     ("exceeded retry limit, last status: 429", "rate_limit"),
     ("Quota exceeded", "billing"),

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from fleet.coders.base import Coder, Permissions
+from fleet.coders.login import Login
 from fleet.coders.state_layout import StateLayout
 from fleet.coders.stream import json_line
 from fleet.coders.toml.event_rules import EventRule, RuleReader
@@ -143,10 +144,10 @@ class DeclaredCoder(Coder):
         return {**own, **super().env(task, task_dir)}
 
     @classmethod
-    def boxed_login(cls, data: bytes) -> bytes | None:
+    def read_login(cls, data: bytes) -> Login | None:
         """The login without anything that is named like a refresh token."""
         line = json_line.decode(data.decode(errors="replace"))
-        return None if line is None else json.dumps(_without_refresh(line)).encode()
+        return Login(boxed=json.dumps(_without_refresh(line)).encode()) if line else None
 
     def _places(self, task: Task, task_dir: Path) -> dict[str, str]:
         return {

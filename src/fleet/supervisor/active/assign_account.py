@@ -39,11 +39,12 @@ from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.home.journal import Log
 from fleet.runs.outcome_history import Ending
-from fleet.schemas import Account, Failed, RateLimited, Task
+from fleet.schemas import Account, Failed, Outcome, RateLimited, Task
 from fleet.schemas.shown_text import one_line
 from fleet.spending.budgets import next_day, spent_words
 from fleet.supervisor.active.budget_meter import BudgetMeter
-from fleet.supervisor.assignments import ActiveRun, Assignments
+from fleet.supervisor.active.keep_logins import LoginKeeper
+from fleet.supervisor.assignments import Active, ActiveRun, Assignments, Stopping
 
 #: How much of a CLI's own words is kept of a refusal.
 _MOST_WORDS = 200
@@ -66,6 +67,9 @@ class AccountAssigner:
         self._home, self._log, self._env = home, log, env
         self.breaker = Breaker(home.path)
         self._keyring = KeyringCache(pool)
+        self.logins = LoginKeeper(
+            home.path, pool=pool, log=log, env=env, on_failure=self._login_failed
+        )
         self._assignments, self._meter = assignments, meter
         #: The usual length of a run, in seconds.
         self._typical = 60.0
@@ -103,35 +107,47 @@ class AccountAssigner:
     ) -> Go | Wait:
         """The seat for a task, or what the task would wait for. Raises FleetError."""
         stages = candidates.stages_of(place, config, self._home.path)
-        standings = self._standings(stages, task_id, now)
+        boxed = place.ruled.policy.sandbox.level != "off"
+        standings = self._standings(stages, task_id, now, boxed=boxed)
         return choose(
             stages, self.accounts.states, standings, now,
             session_on=last.account if last is not None else "", pause=busy_pause(self._typical),
         )  # fmt: skip
 
-    def _standings(self, stages: Stages, task_id: str, now: datetime) -> dict[str, AccountStanding]:
+    def _standings(
+        self, stages: Stages, task_id: str, now: datetime, *, boxed: bool = False
+    ) -> dict[str, AccountStanding]:
         running = self._assignments.by_account()
         found: dict[str, AccountStanding] = {}
         for stage in stages:
             for seat in stage:
                 name = seat.account.name
-                standing = self._standing(seat, running[name], task_id, now)
+                standing = self._standing(seat, running[name], task_id, now, boxed=boxed)
                 if name not in found or standing.trouble:
                     found[name] = standing
         return found
 
-    def _standing(self, seat: Seat, running: int, task_id: str, now: datetime) -> AccountStanding:
+    def _standing(
+        self, seat: Seat, running: int, task_id: str, now: datetime, *, boxed: bool
+    ) -> AccountStanding:
         account = seat.account
         state = self.accounts.state(account.name)
         secret, known = self._secret(account, now)
         trouble, until = self._trouble(seat, task_id, secret, now)
-        ends = credentials.login_ends(account, self._kind(account), self._env, now)
-        probe = state.pace.probe
+        kind, probe = self._kind(account), state.pace.probe
+        ends = credentials.login_ends(account, kind, self._env, now)
+        readying = "" if known else f"the secret of {account.name} is being fetched"
+        if boxed and not trouble and account.enabled:
+            held = self.logins.hold(account, kind, now)
+            if held is not None and held.why:
+                trouble = f"account {account.name} gets no work: {held.why}"
+            elif held is not None:
+                readying = f"the login of {account.name} is being renewed"
         return AccountStanding(
             running=running,
             probing=bool(probe) and probe != task_id and self._assignments.at_work(probe),
             login_ends=None if ends == state.proven_login else ends,
-            fetching=not known,
+            readying=readying,
             trouble=trouble,
             trouble_until=until,
         )
@@ -163,6 +179,31 @@ class AccountAssigner:
 
     def _kind(self, account: Account) -> type[Coder]:
         return coders.find(account.coder, self._home.path)
+
+    def _login_failed(self, name: str, why: str, now: datetime) -> None:
+        """A login could not be renewed: a person has to log in."""
+        self._log.say("account", f"account {name} gets no work: {why}", account=name)
+        self.accounts.apply({name: LoginRefused(why)}, now)
+
+    def keep_logins(self, config: Config, now: datetime) -> None:
+        """Keep the logins good that boxed runs work with; called once a tick."""
+        boxed = list[tuple[ActiveRun, Account, type[Coder]]]()
+        for assignment, run in self._assignments.runs():
+            if run.spec.boxed and isinstance(assignment.stage, Active | Stopping):
+                boxed.append((run, self._account_of(run, config), type(run.coder)))
+        self.logins.keep(boxed, now)
+
+    def as_stale(self, run: ActiveRun, outcome: Outcome, config: Config) -> Outcome:
+        """The outcome; that of a box whose access token has ended is no fault of its account's."""
+        if run.memory.stale is None:
+            kind, account = type(run.coder), self._account_of(run, config)
+            run.memory.stale = self.logins.is_stale(run, outcome, account, kind)
+        if run.memory.stale and isinstance(outcome, Failed):
+            return structs.replace(outcome, reason="stale_login")
+        return outcome
+
+    def _account_of(self, run: ActiveRun, config: Config) -> Account:
+        return config.accounts.get(run.account) or candidates.own_login(run.coder.name, config)
 
     def variables(self, account: Account) -> dict[str, str]:
         """The environment that puts an agent on the account. Raises SecretTrouble."""
@@ -233,7 +274,7 @@ class AccountAssigner:
                 fresh.append(seen)
         if not run.memory.answered and _has_answer(run):
             run.memory.answered = True
-            known = config.accounts.get(account) or candidates.own_login(run.coder.name, config)
+            known = self._account_of(run, config)
             slots = min(config.max_concurrent, known.max_concurrent)
             # By the run's own coder: the account may have been given another since it began.
             ends = credentials.login_ends(known, type(run.coder), self._env, now)
@@ -245,7 +286,7 @@ class AccountAssigner:
         source = run.totals.key_source
         if not source:
             return None
-        known = config.accounts.get(run.account) or candidates.own_login(run.coder.name, config)
+        known = self._account_of(run, config)
         if known.is_own and credentials.own_key(type(run.coder), run.env):
             return None  # the user's own settings name a key, so that key is what was meant
         what = run.coder.wrong_login(source, run.env)

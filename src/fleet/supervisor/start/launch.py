@@ -325,6 +325,7 @@ def launch(
     messages.give(task_dir, ready.messages, run.number)
     _point_to(task_dir / "log.stderr", run)
     active = ActiveRun(lease.task, run, coder, env=env, spec=spec)
+    active.memory.login = own.login if own is not None else None
     try:
         keeper = start_keeper(run, command.env, programs / KEEPER, mark=run_id)
     except FleetError as error:  # the machine lacks memory or processes

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from fleet.accounts import box_login
 from fleet.coders.base import Coder
+from fleet.coders.login import Login
 from fleet.files.agent_place import AgentPlace
 from fleet.runs.cli_state.state_directory import state_directory
 from fleet.runs.run_directory import Run
@@ -32,6 +33,8 @@ class OwnState(Struct, frozen=True, kw_only=True):
     hidden: tuple[str, ...]
     #: Variables for the agent.
     env: Mapping[str, str]
+    #: The login in it; None: there is none.
+    login: Login | None = None
 
 
 def own_state(run: Run, coder: Coder, env: Mapping[str, str], cwd: str) -> OwnState | None:
@@ -53,7 +56,9 @@ def own_state(run: Run, coder: Coder, env: Mapping[str, str], cwd: str) -> OwnSt
         for entry in theirs.find(pattern):
             if entry.size <= _LARGEST:
                 theirs.copy(entry.name, inside, entry.name, _LARGEST)
-    given = box_login.put(coder, Path(place), state, env)
+    login = box_login.read(coder, Path(place), env)
+    if login is not None:
+        box_login.put(coder, login, state)
     real, user = os.path.realpath(place), os.path.realpath(env.get("HOME") or "/")
     wanted = layout.required if is_lean else (*layout.required, *layout.config)
     mounts = [Mount(source=str(state), target=real, write=True)]
@@ -67,7 +72,8 @@ def own_state(run: Run, coder: Coder, env: Mapping[str, str], cwd: str) -> OwnSt
         place=place,
         mounts=tuple(mounts),
         hidden=(f"{real}/{coder.login_file}",) if coder.login_file else (),
-        env=given if is_home else {coder.state_variable: place, **given},
+        env={**coder.boxed_env, **({} if is_home else {coder.state_variable: place})},
+        login=login,
     )
 
 
