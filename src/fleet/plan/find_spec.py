@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fleet.errors import BadInput
+from fleet.errors import BadInput, InvalidTask
 from fleet.files.safe_read import read_bounded
 from fleet.plan.check_plan import check_plan
 from fleet.plan.neutral_plan import FORMAT, Plan, SpecFile, SpecText
@@ -25,8 +25,8 @@ from fleet.plan.readers.spec_kit import read_spec_kit
 from fleet.plan.readers.task_master import read_task_master
 from fleet.schemas.policy import PLAN_FILE
 
-#: No list of tasks is larger; what is larger is something else.
-LARGEST = 8 << 20
+#: No list of tasks is larger, and none that an agent proposes; what is larger is something else.
+LARGEST, _LARGEST_PROPOSED = 8 << 20, 1 << 19
 #: Files of one spec.
 _MOST_FILES = 1000
 
@@ -107,7 +107,7 @@ def read_plan(spec: FoundSpec) -> Plan:
 
 def read_proposed_plan(task_dir: Path, *, limit: int) -> Plan:
     """The plan among a task's artifacts. Raises BadInput or InvalidTask with file and line."""
-    data = read_bounded(task_dir / "artifacts" / PLAN_FILE, LARGEST)
+    data = read_bounded(task_dir / "artifacts" / PLAN_FILE, _LARGEST_PROPOSED)
     if not data:
         raise BadInput(f"there is no {PLAN_FILE} among the artifacts")
     file = SpecFile(name=PLAN_FILE, text=_decoded(data, PLAN_FILE))
@@ -226,8 +226,16 @@ def shown_path(path: Path, base: Path) -> str:
 
 
 def read_spec_file(path: Path, base: Path) -> SpecFile:
-    """The text of a file. Raises BadInput for what is no text, or far too large."""
+    """The text of a file. Raises BadInput for what is no text, or far too large, and for a link out
+    of the project: a spec may have come with a project, and agents are told what it says.
+    """
     name = shown_path(path, base)
+    inside = any(path.absolute().is_relative_to(each) for each in (base, base.resolve()))
+    if inside and not path.resolve().is_relative_to(base.resolve()):
+        raise BadInput(
+            f"{path.name} is reached by a link that leads out of the project, to {name}",
+            hint="If that file is meant, name it itself.",
+        )
     try:
         if not path.is_file():
             raise BadInput(f"{name} is not a plain file")
@@ -237,9 +245,11 @@ def read_spec_file(path: Path, base: Path) -> SpecFile:
                 f"{name} has {size / (1 << 20):.0f} MB, and a spec has at most {LARGEST >> 20} MB",
                 hint="Name the file that holds the tasks.",
             )
-        data = path.read_bytes()
+        data = read_bounded(path.resolve(), LARGEST) or b""
     except OSError as error:
         raise BadInput(f"{name} cannot be read: {error.strerror}") from error
+    except InvalidTask as error:
+        raise BadInput(error.message) from error
     return SpecFile(name=name, text=_decoded(data, name))
 
 

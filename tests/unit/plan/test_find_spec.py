@@ -102,6 +102,7 @@ def test_a_plan_among_the_artifacts_is_read(plan, tmp_path):
             r"PLAN.toml:2: a: the task has no body",
         ),
         ("title = 'a\n", r"PLAN.toml:1: this is not TOML"),
+        ("\n" + ".".join(["a"] * 50_000), r"PLAN.toml:2: it is nested too deeply"),
     ],
 )
 def test_a_plan_that_cannot_be_used_is_told_with_its_line(plan, tmp_path, text, words):

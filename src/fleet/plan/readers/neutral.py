@@ -18,6 +18,10 @@ _TABLE = re.compile(r"^\s*\[\[\s*task\s*\]\]")
 _QUOTES = re.compile(r'"""|\'\'\'')
 _ENTRY = re.compile(r"\$\.task\[(\d+)\]")
 _FIELD = re.compile(r"unknown field `([^`]+)`|\$\.(\w+)")
+#: A key of more parts than any plan has: each costs the parser as much as all before it.
+_DEEP_KEY = re.compile(
+    r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){16}""", re.ASCII
+)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
 _HINT = "See the format: fleet plan --help, and docs/reference.md#plans"
 
@@ -95,16 +99,22 @@ def load_json(file: SpecFile) -> dict[str, Any]:
     """An object of JSON. Raises BadInput with the line."""
     try:
         data: object = json.loads(file.text)
+        json.dumps(data, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise BadInput(f"{file.name}:{error.lineno}: this is not JSON: {error.msg}") from None
     except RecursionError:
         raise BadInput(f"{file.name}: it is nested too deeply") from None
+    except ValueError as error:  # half a pair of surrogates, a number of thousands of digits
+        raise BadInput(f"{file.name}: this is not JSON: {error}") from None
     if not isinstance(data, dict):
         raise BadInput(f"{file.name}:1: this is JSON, but no object")
     return cast("dict[str, Any]", data)
 
 
 def _load_toml(file: SpecFile) -> dict[str, Any]:
+    if deep := _DEEP_KEY.search(file.text):
+        line = file.text.count("\n", 0, deep.start()) + 1
+        raise BadInput(f"{file.name}:{line}: it is nested too deeply")
     try:
         return tomllib.loads(file.text)
     except (ValueError, RecursionError) as error:
