@@ -20,6 +20,7 @@ from fleet.queue.sql.sqlite import open_embedded
 from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Blocked, Policy, Released, Sandbox
 from fleet.schemas.policy import LandRules
+from fleet.schemas.waits import ToLand
 from tests.clones import prepared
 from tests.repos import Repo
 from tests.settled import settle
@@ -88,7 +89,7 @@ class LandHome:
             title=title, reason=f"{title} is done", how=rules.how, to=rules.to, at=NOW,
         )  # fmt: skip
         landing_json.write(self.home, task.id, landing)
-        assert settle(self.queue, lease, Blocked(note="verified", verified=True)) is None
+        assert settle(self.queue, lease, Blocked(waits=ToLand(into="main"))) is None
         return task.id
 
     def verified_beside(self, open_task, title, **given):

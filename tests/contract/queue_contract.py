@@ -16,6 +16,7 @@ from tests.contract.queue_facts.dependencies import Dependencies
 from tests.contract.queue_facts.finding import Finding
 from tests.contract.queue_facts.scheduling import Scheduling
 from tests.contract.queue_facts.settling import Settling
+from tests.contract.queue_facts.waiting import WaitingForPerson
 from tests.contract.queue_facts.waking import Waking
 
 
@@ -32,7 +33,9 @@ class ManualClock:
         self.moment += step
 
 
-class QueueContract(Adding, Claiming, Settling, Dependencies, Finding, Waking, Scheduling):
+class QueueContract(
+    Adding, Claiming, Settling, WaitingForPerson, Dependencies, Finding, Waking, Scheduling
+):
     """Subclass me as `TestX` and override `open_queue`; the other hooks have good defaults.
 
     Class attributes that a queue may lower: `not_kept` (names of Draft fields it cannot

@@ -20,6 +20,7 @@ from hypothesis.stateful import (
 
 from fleet.queue.protocol import Draft, Filter, LeaseLost, Queue
 from fleet.schemas import Blocked, Closed, Lease, Released
+from fleet.schemas.waits import SetAside
 from tests.contract.queue_contract import ManualClock
 from tests.settled import settle
 
@@ -168,7 +169,7 @@ class QueueMachine(RuleBasedStateMachine):
         settlement = {
             "closed": Closed(reason="done"),
             "open": Released(not_before=until),
-            "blocked": Blocked(note="why?"),
+            "blocked": Blocked(waits=SetAside(note="why?")),
         }[how]
         held = self.model.holds(lease)
         answer = settle(self.handles[at], lease, settlement)

@@ -9,6 +9,7 @@ import pytest
 from fleet.bd.command_line import answer
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.sqlite import open_embedded
+from fleet.schemas.waits import Asks
 from tests.contract.bd_answers import Bd, Clock
 
 
@@ -178,6 +179,19 @@ def test_newer_rows_win_and_older_rows_wait(bd):
     text = row(id="fleet-a", title="back", updated_at=older)
     assert imported(bd, text, "--allow-stale").json["updated"] == 1
     assert bd.queue.get("fleet-a").title == "back"
+
+
+def test_what_comes_in_blocked_waits_for_what_its_notes_say(bd):
+    """Other trackers have notes alone; a task that is blocked here already keeps its reason."""
+    text = row(id="fleet-a", title="a", status="blocked", notes="QUESTION: which?\nsee the mail")
+    imported(bd, text)
+    assert bd.queue.get("fleet-a").waits == Asks(text="which?\nsee the mail")
+    later = "2027-01-01T00:00:00Z"
+    text = row(id="fleet-a", title="b", status="blocked", notes="a remark", updated_at=later)
+    imported(bd, text)
+    assert bd.queue.get("fleet-a").waits == Asks(text="which?\nsee the mail")
+    imported(bd, row(id="fleet-a", title="b", updated_at="2028-01-01T00:00:00Z"))
+    assert bd.queue.get("fleet-a").waits is None
 
 
 def test_labels_comments_and_edges_are_added_never_taken(bd):

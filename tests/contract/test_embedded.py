@@ -5,10 +5,19 @@ from datetime import timedelta
 
 import pytest
 
+from fleet.home import Home
 from fleet.queue.protocol import Filter
 from fleet.queue.sql import migrate
 from fleet.queue.sql.sqlite import open_embedded
-from tests.contract.earlier_queue import add_as_before
+from fleet.runs.outcome_history import write_ending
+from fleet.schemas import Blocked, NeedsHuman
+from fleet.schemas.waits import Asks
+from tests.builders import a_run, an_ending
+from tests.contract.earlier_queue import (
+    add_as_before,
+    block_as_before,
+    check_blocked_as_before,
+)
 from tests.contract.queue_contract import QueueContract
 
 
@@ -27,3 +36,23 @@ def test_a_queue_of_an_earlier_fleet_is_worked_on_after_its_next_open(tmp_path):
         assert queue.counts() == {"open": 1, "closed": 1}
         assert [lease.task.id for lease in queue.claim("a", ttl=timedelta(minutes=5))] == ["first"]
         assert [task.id for task in queue.find(Filter(statuses=("closed",)))] == ["second"]
+
+
+def test_why_tasks_of_an_earlier_fleet_wait_is_read_from_their_notes_once(tmp_path):
+    """The notes were all that said so; a later line below a question took it away."""
+    with closing(open_embedded(tmp_path, steps=list(migrate.steps()[:7]))) as queue:
+        block_as_before(queue)
+    with closing(open_embedded(tmp_path)) as queue:
+        check_blocked_as_before(queue)
+
+
+def test_a_question_without_its_mark_is_known_by_the_run_that_asked_it(tmp_path):
+    """Some agents leave the mark out, and the notes alone do not tell."""
+    with closing(open_embedded(tmp_path, steps=list(migrate.steps()[:7]))) as queue:
+        block_as_before(queue)
+        queue.db.rows("UPDATE tasks SET notes = 'Old or new?' WHERE id = 'asks'")
+    run = a_run(Home(tmp_path).task("asks"))
+    old = an_ending(NeedsHuman(question="Old or new?"), Blocked(note="Old or new?"))
+    write_ending(run, old)
+    with closing(open_embedded(tmp_path)) as queue:
+        assert queue.get("asks").waits == Asks(text="Old or new?")

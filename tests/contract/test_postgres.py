@@ -29,7 +29,12 @@ from fleet.queue.sql.postgres import connection, database, open_postgres
 from fleet.queue.sql.postgres.connection import ServerClock, steady
 from fleet.queue.sql.postgres.error_messages import address_of, in_our_words
 from fleet.schemas import Blocked, Closed, Released
-from tests.contract.earlier_queue import add_as_before
+from fleet.schemas.waits import SetAside
+from tests.contract.earlier_queue import (
+    add_as_before,
+    block_as_before,
+    check_blocked_as_before,
+)
 from tests.contract.postgres_server import ESCAPED, PASSWORD
 from tests.contract.queue_contract import ManualClock, QueueContract
 from tests.settled import settle, settled
@@ -242,7 +247,8 @@ class TestReconnecting:
         assert queue.get(lease.task.id).status == "in_progress"
 
     @pytest.mark.parametrize(
-        "how", [Closed(reason="done"), Released(declined="no room"), Blocked(note="why")]
+        "how",
+        [Closed(reason="done"), Released(declined="no room"), Blocked(waits=SetAside(note="why"))],
     )
     @pytest.mark.parametrize("is_stored", [True, False])
     def test_a_settlement_whose_answer_was_lost_is_settled_by_the_next_try(
@@ -392,6 +398,15 @@ class TestMigration:
             admin.execute("UPDATE tasks SET priority = 4")
         with closing(open_postgres(new_postgres_dsn)) as queue:
             assert [lease.task.id for lease in queue.claim("a", ttl=TTL)] == ["t"]
+
+    def test_why_tasks_of_an_earlier_fleet_wait_is_read_from_their_notes_once(
+        self, new_postgres_dsn
+    ):
+        """The notes were all that said so."""
+        with closing(open_postgres(new_postgres_dsn, steps=list(migrate.steps()[:7]))) as queue:
+            block_as_before(queue)
+        with closing(open_postgres(new_postgres_dsn)) as queue:
+            check_blocked_as_before(queue)
 
     def test_many_first_openers_make_one_schema(self, new_postgres_dsn):
         """Handles that open an empty database at once all succeed."""

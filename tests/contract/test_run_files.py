@@ -24,6 +24,7 @@ from fleet.queue.sql.travel.landers import (
 from fleet.queue.sql.travel.live_lines import LiveBytes, LiveLines
 from fleet.queue.sql.travel.run_files import LIST, PART, RunFiles
 from fleet.schemas import Blocked, Host, Released
+from fleet.schemas.waits import SetAside
 from tests.settled import settle
 
 TTL = timedelta(minutes=5)
@@ -172,7 +173,7 @@ def alpha(queue):
 def blocked(queue, alpha, lease):
     """A task that alpha ran and settled as blocked."""
     lease = structs.replace(lease, task=structs.replace(lease.task, last_host="alpha"))
-    assert settle(queue, lease, Blocked(note="waits")) is None
+    assert settle(queue, lease, Blocked(waits=SetAside(note="waits"))) is None
     return queue.get(lease.task.id)
 
 
@@ -214,7 +215,7 @@ def test_a_takeover_is_of_one_run(queue, alpha, blocked):
     (lease,) = queue.claim("gamma", count=1, ttl=TTL)
     assert not take_over_landing(queue, queue.get(blocked.id), lander="alpha", me="delta")
     lease = structs.replace(lease, task=structs.replace(lease.task, last_host="gamma"))
-    assert settle(queue, lease, Blocked(note="waits")) is None
+    assert settle(queue, lease, Blocked(waits=SetAside(note="waits"))) is None
     assert taken_landings(queue, "beta") == {blocked.id: TakenLanding(host="gamma", before=2)}
 
 

@@ -13,6 +13,7 @@ from fleet.errors import Refused
 from fleet.home import Home, make_home
 from fleet.queue.protocol import Draft
 from fleet.schemas import Blocked, Closed, Released
+from fleet.schemas.waits import Asks, SetAside
 from tests.conftest import SLOW
 from tests.contract.beads_home import beads_home, pristine_home
 from tests.settled import settle, settled
@@ -56,7 +57,7 @@ def claimed(fleet, title="Fix it"):
 def test_a_blocked_task_goes_back_into_the_queue(fleet):
     """Open, without an assignee, and the next to be claimed."""
     lease = claimed(fleet)
-    task = settled(fleet.queue, lease, Blocked(note="QUESTION: which?"))
+    task = settled(fleet.queue, lease, Blocked(waits=Asks(text="which?")))
     done = fleet.queue.reopen_task(task, by="ada")
     assert (done.status, done.assignee) == ("open", "")
     assert [lease.task.id for lease in fleet.queue.claim("us", ttl=TTL)] == [task.id]
@@ -76,7 +77,7 @@ def test_a_waiting_task_that_is_retried_waits_no_more(fleet):
 def test_nobodys_claim_is_undone_by_an_old_look(fleet):
     """The task was claimed again after it was read."""
     lease = claimed(fleet)
-    task = settled(fleet.queue, lease, Blocked(note="why"))
+    task = settled(fleet.queue, lease, Blocked(waits=SetAside(note="why")))
     fleet.queue.reopen_task(task, by="ada")
     (lease,) = fleet.queue.claim("them", ttl=TTL)
     with pytest.raises(Refused):

@@ -14,6 +14,7 @@ import pytest
 
 from fleet.control.notify.outbox import Outbox
 from fleet.schemas import Blocked
+from fleet.schemas.waits import Asks
 from tests import warm
 from tests.conftest import often
 from tests.notify_fakes.http_fake import HttpFake
@@ -288,7 +289,7 @@ def test_no_message_is_lost_over_kills(scene, tmp_path):
     settings(scene, f'[notify]\ncommand = ["{hook}"]\n')
     ids = {scene.add() for _ in range(tasks)}
     for lease in scene.queue.claim("x", count=tasks, ttl=timedelta(minutes=5)):
-        settle(scene.queue, lease, Blocked(note=f"QUESTION: {lease.task.id}?"))
+        settle(scene.queue, lease, Blocked(waits=Asks(text=f"{lease.task.id}?")))
 
     def keys():
         lines = (

@@ -30,6 +30,7 @@ from fleet.queue.beads.lease_ledger import Ledger
 from fleet.queue.beads.write_lock import write_lock
 from fleet.queue.sql.sqlite import utc_now
 from fleet.schemas import Settings, Task
+from fleet.schemas.waits import Proposed
 
 TIMEOUT = timedelta(minutes=2)
 
@@ -59,12 +60,12 @@ def create(
     timeout: timedelta = TIMEOUT,
     environ: Mapping[str, str] | None = None,
     stdin: IO[bytes] | None = None,
-    held: bool = False,
+    held: str = "",
 ) -> Made:
     """Run the user's `create` with the settings in the metadata.
 
-    Files named relative to `invoked_in` are found there although bd runs in the home. `held`: what
-    is made is blocked before it could be claimed.
+    Files named relative to `invoked_in` are found there although bd runs in the home. `held`: by
+    whom the tasks are proposed, which are blocked before they could be claimed; empty: none is.
     """
     refuse_wrong(home)
     env = os.environ if environ is None else environ
@@ -82,7 +83,7 @@ def create(
         return _make(home, client, wish, source, held=held)
 
 
-def _make(home: Path, client: BdClient, wish: "_Wish", source: Stream, *, held: bool) -> Made:
+def _make(home: Path, client: BdClient, wish: "_Wish", source: Stream, *, held: str) -> Made:
     ledger = Ledger(home, clock=utc_now)
     try:
         # A claim waits for this lock, so it sees the tasks of a plan only with their settings.
@@ -96,6 +97,7 @@ def _make(home: Path, client: BdClient, wish: "_Wish", source: Stream, *, held: 
             for task in tasks:
                 if held:
                     client.call(["update", task.id, "--status=blocked"], actor=None)
+                    ledger.explain(ledger.entry(task.id), Proposed(by=held))
                 ledger.added(task.id)
     finally:
         ledger.close()

@@ -18,9 +18,9 @@ from fleet.home import Home, landing_json
 from fleet.home.landing_json import Landing
 from fleet.queue.protocol import Filter
 from fleet.runs.outcome_history import Ending, read_ending
-from fleet.runs.questions.questions_file import MARK
 from fleet.runs.run_directory import all_runs
 from fleet.schemas import RateLimited, Task
+from fleet.schemas.waits import Asks
 
 #: Seconds between two looks at the queue.
 _PAUSE = 0.2
@@ -258,10 +258,10 @@ def state_of(
             return "running", landing.words() if landing is not None else ""
         case "blocked" if landing is not None and last is not None and _may_land(last, landing):
             return "landing", landing.words()
-        case "blocked" if last is not None and last.why.startswith(MARK):
-            return "asking", last.why.removeprefix(MARK).strip()
+        case "blocked" if isinstance(task.waits, Asks):
+            return "asking", task.waits.text
         case "blocked":
-            return "blocked", last.why if last else task.notes
+            return "blocked", last.why if last else task.why_blocked
         case _ if task.not_before and task.not_before > now:
             return "pausing", _pause(last, (task.not_before - now).total_seconds())
         case _ if missing:

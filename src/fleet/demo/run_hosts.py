@@ -15,9 +15,10 @@ from fleet.demo.summary import DemoRow, HostsReport, RowState
 from fleet.home import owner_file
 from fleet.queue.protocol import Filter
 from fleet.queue.sql.hosts import host_table
-from fleet.runs.questions.questions_file import MARK
 from fleet.runs.run_directory import Run, all_runs
 from fleet.schemas import Task
+from fleet.schemas.shown_text import first_line
+from fleet.schemas.waits import Asks
 
 _PAUSE = 0.3
 #: Seconds after which a demo is broken; it takes about a minute, and on a busy machine some.
@@ -189,9 +190,9 @@ def _state_of(task: Task) -> tuple[RowState, str]:
             return "running", ""
         case "blocked" if task.waits_to_land:
             return "landing", ""
-        case "blocked" if MARK in task.notes:
-            return "asking", task.notes.rpartition(MARK)[2].strip().partition("\n")[0]
+        case "blocked" if isinstance(task.waits, Asks):
+            return "asking", first_line(task.waits.text)
         case "blocked":
-            return "blocked", task.notes
+            return "blocked", task.why_blocked
         case _:
             return "ready", ""

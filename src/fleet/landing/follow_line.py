@@ -50,11 +50,10 @@ def _merged(land: LandRepository, target: Target, prover: FoldProver) -> str:
     root = land.repo.root
     made = fold_group(land.git, target, (), author_in(land.repo))
     if isinstance(made, TreeConflict):
-        why = train_words.beside_conflicts(made, target.branch, root).partition(", and then")[0]
-        prover.note_behind(why)
+        prover.note_behind(train_words.beside_conflicts(made, target.branch, root))
         return ""
-    if prover.learnt.behind.startswith(train_words.beside_fails(target)):
-        return ""  # these two were tried
+    if prover.learnt.beside == (target.tip, target.line):
+        return ""  # these two were tried, and fail together
     policy = policy_of(config.load(prover.home.config), Settings(cwd=root), root).policy
     plan = check_plan(policy, repository=root, clone=root, cwd=root)
     train = made.train
@@ -66,6 +65,7 @@ def _merged(land: LandRepository, target: Target, prover: FoldProver) -> str:
         check = prover.learnt.failing(train.tree, plan.names)
         command = prover.learnt.command(check, train.tree)
         why = train_words.beside_fails(target, command, root)
+        prover.note(beside=(target.tip, target.line))
     prover.end_train()
     prover.note(behind=why)
     prover.learn()

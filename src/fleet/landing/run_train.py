@@ -225,7 +225,8 @@ class TrainRun:
             return self._meant
         made = fold_group(land.git, target, part, author_in(at.repo))
         if isinstance(made, TreeConflict):
-            return ForPerson(train_words.beside_conflicts(made, at.branch, at.repo.root))
+            why = train_words.beside_conflicts(made, at.branch, at.repo.root)
+            return ForPerson(f"{why}, and then: fleet land ID")
         for work in part:
             if (conflict := made.conflicts.get(work.task_id)) is not None:
                 self._conflicting(land, target, work, conflict)

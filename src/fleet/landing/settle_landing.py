@@ -180,14 +180,12 @@ class LandingSettler:
 
     def reopen(self, task: Task) -> None:
         """Open a task that was sent back, so that the agent goes on; unless the task was opened
-        before, and is blocked for another reason by now.
+        before, or waits for something else than its landing.
         """
         landing = landing_json.believed(self._home, task.id)
-        if landing is None:
+        if landing is None or not task.waits_to_land:
             return
         note = f"sent back ({landing.tries}), as it does not land: {landing.why}"
-        if note in task.notes:
-            return
         self._bind(task)
         try:
             self._queue.reopen_task(task, by=self.by, note=note)

@@ -85,6 +85,8 @@ class Learnt(Struct, frozen=True, kw_only=True):
     failed: dict[str, FailedCheck] = {}
     #: The line is ahead of the branch, since a checkout was in the way; why it was.
     behind: str = ""
+    #: A tip of the branch that a person moved beside the line, and that line: both fail together.
+    beside: tuple[str, str] = ("", "")
     #: Why the line could not be moved the last time; empty if it could.
     held: str = ""
     #: The last line that failed without a candidate: the tree, with the checks that failed.

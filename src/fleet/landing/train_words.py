@@ -82,23 +82,16 @@ def beside_conflicts(found: TreeConflict, branch: str, repository: str) -> str:
     return (
         f"{branch} was moved beside what had landed ahead of it, and both conflict in"
         f" {some(found.files, _FEW) or 'their history'}. Merge by hand: git -C {repository} merge"
-        f" refs/fleet/land/{branch}, and then: fleet land ID"
+        f" refs/fleet/land/{branch}"
     )
 
 
-def beside_fails(target: Target, command: str = "", repository: str = "") -> str:
-    """A person moved the branch beside what had landed, and both fail together. Without a command:
-    the beginning, by which the two commits are known again.
-    """
-    begun = (
-        f"{target.branch} was moved to {target.tip[:12]}, beside what had landed"
-        f" ({target.line[:12]}), and together they fail"
-    )
-    if not command:
-        return begun
+def beside_fails(target: Target, command: str, repository: str) -> str:
+    """A person moved the branch beside what had landed, and both fail together."""
     return (
-        f"{begun} `{command}`. Merge by hand, and mend it: git -C {repository} merge"
-        f" refs/fleet/land/{target.branch}"
+        f"{target.branch} was moved to {target.tip[:12]}, beside what had landed"
+        f" ({target.line[:12]}), and together they fail `{command}`. Merge by hand, and mend it:"
+        f" git -C {repository} merge refs/fleet/land/{target.branch}"
     )
 
 

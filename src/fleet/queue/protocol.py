@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from fleet.errors import FleetError
 from fleet.queue.schedules import ScheduleTable
 from fleet.schemas import Comment, Edge, Lease, Offer, Request, Settlement, Status, Task, Wish
+from fleet.schemas.waits import Waits
 
 Clock = Callable[[], datetime]
 
@@ -147,9 +148,16 @@ class Queue(Protocol):
         ...
 
     def reopen_task(
-        self, task: Task, *, by: str, note: str = "", blocked: bool = False, anew: bool = False
+        self,
+        task: Task,
+        *,
+        by: str,
+        note: str = "",
+        waits: Waits | None = None,
+        anew: bool = False,
     ) -> Task:
-        """Put a task back, unassigned and without a wait: open, or blocked for a person to look at.
+        """Put a task back, unassigned and without a moment to wait for: open, or blocked for what
+        it `waits` for. `note` is added to the notes.
 
         `anew`: its attempts are counted anew, and every host may try it.
         Refused if the task was changed since it was read, so that no claim is undone.

@@ -10,6 +10,8 @@ from pathlib import Path
 from fleet.files import seals
 
 FILE = "closed-by-hand"
+#: Beside it: the task was closed past fleet once, and was opened again for that.
+UNDONE = "close-undone"
 _LARGEST = 1 << 12
 
 
@@ -28,3 +30,13 @@ def noted(task_dir: Path, since: datetime | None) -> bool:
         return since is None or when >= since - timedelta(seconds=1)
     except (ValueError, TypeError):
         return False
+
+
+def note_undone(task_dir: Path) -> None:
+    """Remember that a close past fleet was undone. Raises OSError."""
+    seals.write_sealed(task_dir, UNDONE, f"{datetime.now(UTC).isoformat()}\n".encode())
+
+
+def was_undone(task_dir: Path) -> bool:
+    """A close past fleet was undone before: one that follows is left to a person."""
+    return bool(seals.read_sealed(task_dir, UNDONE, _LARGEST))

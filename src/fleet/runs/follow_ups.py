@@ -10,8 +10,6 @@ from fleet.home import Home
 from fleet.runs.run_directory import Run, all_runs
 
 FILE = "followups.json"
-#: How the note of a task begins that an agent proposed and no person has accepted yet.
-PROPOSED = "PROPOSED:"
 
 
 class FollowUps(Struct, frozen=True, kw_only=True):

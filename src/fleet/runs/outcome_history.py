@@ -8,14 +8,16 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.files import seals
 from fleet.files.atomic_write import write_atomically
 from fleet.files.seals import SealedRecord
 from fleet.runs.run_directory import Run, latest_run, newest_first
 from fleet.schemas import (
+    Blocked,
     ContextFull,
+    Finished,
     Lost,
     NeedsHuman,
     Outcome,
@@ -28,6 +30,7 @@ from fleet.schemas import (
 )
 from fleet.schemas.budget import spend_of
 from fleet.schemas.decision import Decision
+from fleet.schemas.noted_waits import waits_in_note
 
 FILE = "outcome.json"
 FAILURES = ".failures"
@@ -72,6 +75,14 @@ class Ending(Struct, frozen=True, kw_only=True):
     cut_off: tuple[str, ...] = ()
     #: The calls that were refused to this run and to earlier runs of the task, the latest last.
     denied: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        old = self.settlement
+        if isinstance(old, Blocked) and old.note:
+            finished = isinstance(self.outcome, Finished) and not self.counts and not self.broke
+            asked = finished or isinstance(self.outcome, NeedsHuman)
+            waits = waits_in_note(old.note, asked=asked)
+            structs.force_setattr(self, "settlement", Blocked(waits=waits))
 
     @property
     def never_spoke(self) -> bool:

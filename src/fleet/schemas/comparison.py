@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from fleet.schemas.event import Usage
 from fleet.schemas.task import Status
+from fleet.schemas.waits import Waits
 
 #: How an entry stands: over by itself, then over for want of a person, then not over.
 EntryStanding = Literal[
@@ -119,6 +120,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     by: str = ""
     #: The task's status before.
     was: Status = "open"
+    #: What the task was blocked for before; None: it was not blocked.
+    waited: Waits | None = None
     state: ComparisonState = "making"
     entries: tuple[Entry, ...] = ()
     #: The entry that was picked, and the commit that the branch stood at when it had landed.

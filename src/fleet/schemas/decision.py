@@ -2,9 +2,10 @@
 
 from datetime import datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.schemas.task import Blocked, Released, Settlement
+from fleet.schemas.waits import Waits, words
 
 #: `Stopped.by` of a run that ended with its supervisor.
 SHUTDOWN = "the supervisor's shutdown"
@@ -36,10 +37,17 @@ def released(why: str, not_before: datetime | None = None, *, declined: str = ""
     return Decision(settlement=settlement, counts=False, why=plain_text(why))
 
 
-def blocked(note: str) -> Decision:
-    """For a person to look at, and nothing counts."""
-    note = plain_text(note)
-    return Decision(settlement=Blocked(note=note), counts=False, why=note)
+def blocked(waits: Waits, task_id: str) -> Decision:
+    """Decision: leave the task to a person; does not count as an attempt."""
+    waits = plain_waits(waits)
+    return Decision(settlement=Blocked(waits=waits), counts=False, why=words(waits, task_id))
+
+
+def plain_waits(waits: Waits) -> Waits:
+    """The same with words of an agent or a CLI as any queue can store them."""
+    given = structs.asdict(waits).items()
+    texts = {name: plain_text(value) for name, value in given if isinstance(value, str)}
+    return structs.replace(waits, **texts)
 
 
 def plain_text(text: str) -> str:

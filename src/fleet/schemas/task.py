@@ -11,15 +11,13 @@ from fleet.errors import BadInput
 from fleet.schemas.budget import Budget
 from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.schemas.policy import Context, Isolation, LimitWishes, SandboxLevel
+from fleet.schemas.waits import SetAside, ToLand, Waits, words
 
 Status = Literal["open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 
 #: Dependency types that keep a task from being ready while their target is open.
 BLOCKING = ("blocks", "conditional-blocks")
-
-#: How the note begins of a task whose claim holds and whose work is not on the branch yet.
-WAITS_TO_LAND = "verified; waits to land"
 
 #: How long a claim without a supervisor's lease is taken to be alive after its last sign of life.
 CLAIM_LASTS = timedelta(minutes=5)
@@ -179,24 +177,21 @@ class Task(Struct, frozen=True, kw_only=True):
     runs: int = 0
     attempts: int = 0
     last_host: str = ""
+    #: Why the task is blocked; None: it is not, or an earlier fleet or a client of bd blocked it.
+    waits: Waits | None = None
     cwd: str | None = None
     coder: str | None = None
     model: str | None = None
 
     @property
     def waits_to_land(self) -> bool:
-        """The task is blocked because verified work is not on the branch yet, by the last note."""
-        return self.status == "blocked" and self.notes.rstrip().rpartition("\n")[2].startswith(
-            WAITS_TO_LAND
-        )
+        """The task is blocked because verified work is not on the branch yet."""
+        return self.status == "blocked" and isinstance(self.waits, ToLand)
 
     @property
-    def notes_now(self) -> str:
-        """The notes, without what they say of a wait for the branch that is over."""
-        if self.waits_to_land or WAITS_TO_LAND not in self.notes:
-            return self.notes
-        lines = self.notes.split("\n")
-        return "\n".join(line for line in lines if not line.startswith(WAITS_TO_LAND))
+    def why_blocked(self) -> str:
+        """Why the task is blocked, in words; empty: no reason is known."""
+        return "" if self.waits is None else words(self.waits, self.id)
 
     @property
     def standing(self) -> str:
@@ -229,13 +224,16 @@ class Released(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Blocked(Struct, frozen=True, kw_only=True, tag=True):
-    """Nothing more happens until a person acts; `note` says what is needed.
+    """Nothing more happens until a person acts, or the work has landed."""
 
-    `verified`: the claim holds, and the task is closed once its work has landed.
-    """
+    waits: Waits = SetAside()
+    #: In records of an earlier fleet, instead of `waits`: `noted_waits` reads it.
+    note: str = ""
 
-    note: str
-    verified: bool = False
+    @property
+    def verified(self) -> bool:
+        """The claim holds, and the task is closed once its work has landed."""
+        return isinstance(self.waits, ToLand)
 
 
 #: What a lease ends in: exactly one of these.

@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 from fleet.home.landing_json import LandedWork, Landing
 from fleet.schemas import BegunMerge, Blocked, Finding
 from fleet.schemas.decision import Decision, blocked, released
+from fleet.schemas.waits import CannotLand
 
 #: How many of those that landed since a person is told of.
 _FEW = 5
@@ -138,13 +139,8 @@ def refuse_merge(broken: str, tries: LandTries, task_id: str) -> Decision:
     """What becomes of the task: back to the agent, or to a person once the tries are used up."""
     if tries.made < tries.limit:
         return released(f"sent back, the merge is not as it has to be: {broken}")
-    often = "once" if tries.made == 1 else f"{tries.made} times"
-    others = f", landed by {tries.against}" if tries.against else ""
-    return blocked(
-        f"its work cannot land: {broken}\nIt was sent back {often} (land_tries). The two"
-        f" sides: the work of {task_id} (fleet review {task_id}), and {tries.into}{others}. To have"
-        f" its agent try again: fleet retry {task_id}"
-    )
+    waits = CannotLand(why=broken, tries=tries.made, into=tries.into, against=tries.against)
+    return blocked(waits, task_id)
 
 
 def refused_landing(

@@ -39,13 +39,26 @@ from fleet.schemas.decision import (
     Decision,
     blocked,
     plain_text,
+    plain_waits,
     released,
 )
 from fleet.schemas.event import Reason
 from fleet.schemas.outcome import leaves_claim, named
 from fleet.schemas.policy import DAY_BUDGETS, Requirement
 from fleet.schemas.receipt import TAMPERED
-from fleet.schemas.task import WAITS_TO_LAND
+from fleet.schemas.waits import (
+    MARK,
+    Asks,
+    BudgetSpent,
+    Halted,
+    NeedsApproval,
+    OutOfAttempts,
+    OutOfScope,
+    PlanWritten,
+    ToLand,
+    ToMend,
+    words,
+)
 from fleet.settlement.sent_back import LandTries, refuse_merge
 
 #: Context runs out this often in a row without progress before it counts as a failure.
@@ -59,16 +72,10 @@ _SHORTEST_WAIT = timedelta(seconds=1)
 _LIMIT_WAIT = timedelta(seconds=30)
 #: Tasks that wait for the same limit are spread over at most this time.
 _WIDEST_SPREAD = timedelta(minutes=1)
-#: A claim that nothing contradicts and nothing proves, where a check is required.
+#: Why a person decides about a claim that nothing contradicts and nothing proves.
 _ONLY_PLAUSIBLE = (
     "only plausible: nothing contradicts the claim, no verify command proves it, and a check is"
-    " required here (require = checked). To take it as done: fleet bd close {task_id}. To have it"
-    " checked: fleet bd update {task_id} --verify 'CMD', then fleet retry {task_id}"
-)
-#: A plan that can be made into tasks.
-_PLAN_WAITS = (
-    "a plan waits for you: fleet plan show {task_id}. Then: fleet plan approve {task_id}, or"
-    ' fleet plan revise {task_id} "…", or fleet plan cancel {task_id}'
+    " required here (require = checked)"
 )
 #: What a person can do about a denied tool.
 _SETTING = "(see the permissions setting)"
@@ -143,12 +150,13 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
     """The one place where a run's end turns into a task's state."""
     if facts.spawn_failure is not None:
         why = f"cannot start: {facts.spawn_failure.why}"
-        return released(why) if facts.spawn_failure.program_missing else blocked(why)
+        if facts.spawn_failure.program_missing:
+            return released(why)
+        return blocked(ToMend(what=why), facts.task_id)
     if facts.verdict is not None and facts.verdict.trespasses:
         return _out_of_scope(facts, facts.verdict)
     if facts.damage:
-        way = f"Mend that, and then: fleet retry {facts.task_id}"
-        return blocked(f"damaged: {facts.damage}. {way}")
+        return blocked(ToMend(what=f"damaged: {facts.damage}"), facts.task_id)
     claim, verdict = facts.claim.done, facts.verdict
     if claim is None or verdict is None or isinstance(outcome, Finished):
         return _by_outcome(outcome, facts, now)
@@ -179,7 +187,7 @@ def _by_outcome(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
         case NeedsHuman() if facts.answered:
             return released("its question was answered meanwhile: the same session goes on")
         case NeedsHuman(question=question):
-            return blocked(question or "the agent blocked the task and gave no reason")
+            return _asked(question, facts)
         case Stopped(by=by) if by == NO_ROOM:
             why = "the machine had no room for the agent's output: its session goes on"
             return released(why, not_before=now + facts.wait)
@@ -194,7 +202,7 @@ def _by_outcome(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
         case Failed(reason="stale_login"):
             return released("its access token had ended: its session goes on with a new one")
         case Failed() if outcome.is_for_a_person:
-            return blocked(_failure(outcome))
+            return blocked(ToMend(what=_failure(outcome)), facts.task_id)
         case Failed(reason="session_not_found") if facts.resumed:
             return released("the session that it was to carry on is gone: it begins a fresh one")
         case Failed(reason="denied", detail=detail):
@@ -202,13 +210,13 @@ def _by_outcome(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
         case Failed():
             return _attempt(_failure(outcome), facts, now)
         case Stalled(rung="degraded"):  # the next run would lack the same
-            return blocked(_stall(outcome))
+            return blocked(ToMend(what=_stall(outcome)), facts.task_id)
         case Stalled():
             return _attempt(_stall(outcome), facts, now)
         case LimitExceeded(limit=limit, detail=detail, until=until) if limit in DAY_BUDGETS:
             return released(detail, not_before=until)
         case LimitExceeded(limit="task_budget", detail=detail):
-            return blocked(f"limit exceeded (task_budget): {detail}")
+            return blocked(BudgetSpent(what=detail), facts.task_id)
         case LimitExceeded(limit=limit, detail=detail):
             return _attempt(f"limit exceeded ({limit}): {detail}".rstrip(": "), facts, now)
         case Lost(why=why):
@@ -223,7 +231,7 @@ def stopped(outcome: Stopped, task_id: str) -> Decision:
         return released("the task was taken from this supervisor")
     if outcome.by == MESSAGE:
         return released("stopped to be told something, and goes on with it")
-    return blocked(f"stopped by {outcome.by}; to go on: fleet retry {task_id}")
+    return blocked(Halted(by=outcome.by), task_id)
 
 
 def damaged(error: FleetError | OSError, task_id: str) -> Decision:
@@ -232,7 +240,7 @@ def damaged(error: FleetError | OSError, task_id: str) -> Decision:
         what, way = error.message, error.hint
     else:
         what, way = f"{error.filename or 'its files'}: {error.strerror or error}", ""
-    return blocked(f"damaged: {what}. {way or 'Move it away.'} Then: fleet retry {task_id}")
+    return blocked(ToMend(what=f"damaged: {what}", hint=way or "Move it away."), task_id)
 
 
 def spread(until: datetime, now: datetime, jitter: float) -> datetime:
@@ -243,23 +251,27 @@ def spread(until: datetime, now: datetime, jitter: float) -> datetime:
 def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
     claim = facts.claim
     if claim.blocked is not None:
-        return blocked(claim.blocked or "the agent blocked the task and gave no reason")
+        return _asked(claim.blocked, facts)
     if claim.done is None:
         why = "finished without closing the task"
         if denied:
             why += f"; it was denied {', '.join(sorted(set(denied)))} {_SETTING}"
         return _attempt(why, facts, now)
     if facts.unverifiable:
-        way = f"mend that, and then: fleet retry {facts.task_id}"
-        return blocked(f"cannot be verified: {facts.unverifiable}; {way}")
+        return blocked(ToMend(what=f"cannot be verified: {facts.unverifiable}"), facts.task_id)
     verdict = facts.verdict or Verdict()
     if facts.land_tries is not None and (broken := refused_by(Finished(), facts)):
         return refuse_merge(_listed(broken), facts.land_tries, facts.task_id)
     if verdict.findings:
         return _attempt(f"unverified: {_listed(verdict.findings)}", facts, now)
     if not _is_enough(verdict, facts):
-        return blocked(_ONLY_PLAUSIBLE.format(task_id=facts.task_id))
+        return blocked(NeedsApproval(reasons=(_ONLY_PLAUSIBLE,)), facts.task_id)
     return _claim_holds(claim.done, verdict, facts)
+
+
+def _asked(question: str, facts: Facts) -> Decision:
+    """The agent asks something; fleet's own mark before the question goes."""
+    return blocked(Asks(text=question.removeprefix(MARK).strip()), facts.task_id)
 
 
 def _refusal(outcome: RateLimited) -> str:
@@ -294,7 +306,7 @@ def _claim_holds(claim: str, verdict: Verdict, facts: Facts, *, after: str = "")
     plan.
     """
     if facts.require == "approval":
-        return blocked(_PLAN_WAITS.format(task_id=facts.task_id))
+        return blocked(PlanWritten(), facts.task_id)
     return _closed(claim, verdict, facts, after=after)
 
 
@@ -306,11 +318,11 @@ def _closed(claim: str, verdict: Verdict, facts: Facts, *, after: str = "") -> D
         why = f"{why} (claimed before it ended as {after})"
     if facts.lands_on is None:
         return Decision(settlement=Closed(reason=reason), counts=True, why=why)
-    note = f"{WAITS_TO_LAND} on {facts.lands_on or 'a branch'}"
+    where = facts.lands_on or "a branch"
     return Decision(
-        settlement=Blocked(note=f"{note}: fleet land", verified=True),
+        settlement=Blocked(waits=ToLand(into=facts.lands_on)),
         counts=True,
-        why=f"{why}; {note.partition('; ')[2]}",  # without a command: most work lands by itself
+        why=f"{why}; waits to land on {where}",  # without a command: most work lands by itself
     )
 
 
@@ -337,10 +349,9 @@ def _out_of_scope(facts: Facts, verdict: Verdict) -> Decision:
     outcome.
     """
     forged = [each.what for each in verdict.trespasses if each.rule == TAMPERED]
-    way = f"See: fleet task {facts.task_id} receipt. To go on all the same: fleet retry"
     listed = f"out of scope: {_listed(verdict.trespasses)}"
     why = f"{TAMPERED}: {'; '.join(forged)}" if forged else listed
-    return blocked(f"{why}\n{way} {facts.task_id}")
+    return blocked(OutOfScope(what=why), facts.task_id)
 
 
 def _listed(findings: Sequence[Finding]) -> str:
@@ -374,8 +385,9 @@ def _attempt(why: str, facts: Facts, now: datetime) -> Decision:
         return released(f"{why} (no failed attempt: {facts.short})")
     made = facts.past.attempts + 1
     if made >= facts.retry_limit:
-        note = plain_text(f"{why} (attempt {made} of {facts.retry_limit})")
-        return Decision(settlement=Blocked(note=note), counts=True, why=note)
+        waits = plain_waits(OutOfAttempts(why=why, made=made, limit=facts.retry_limit))
+        text = words(waits, facts.task_id)
+        return Decision(settlement=Blocked(waits=waits), counts=True, why=text)
     longest = max(_LONGEST_WAIT, facts.wait)
     pause = min(facts.wait * 2 ** min(made - 1, 10), longest) * (1 + facts.jitter / 2)
     return Decision(settlement=Released(not_before=now + pause), counts=True, why=plain_text(why))
@@ -384,7 +396,7 @@ def _attempt(why: str, facts: Facts, now: datetime) -> Decision:
 def _unstarted(why: str, facts: Facts, now: datetime) -> Decision:
     """A run that never started counts as no attempt; NEVER_STARTED of them in a row block."""
     if facts.past.never_started + 1 >= NEVER_STARTED:
-        return blocked(f"{why} ({NEVER_STARTED} times in a row)")
+        return blocked(ToMend(what=f"{why} ({NEVER_STARTED} times in a row)"), facts.task_id)
     if facts.past.never_started == 0:
         return released(why)  # a supervisor that was killed at the wrong moment, most likely
     pause = min(_SHORTEST_WAIT * 2**facts.past.never_started, _LONGEST_WAIT)

@@ -12,6 +12,7 @@ from fleet.config import Config
 from fleet.schemas import Budget, LimitExceeded, LimitName, Spend
 from fleet.schemas.budget import BudgetStatus, Payer, read_budget
 from fleet.schemas.decision import Decision, blocked, released
+from fleet.schemas.waits import BudgetSpent
 
 
 def of_days(config: Config) -> tuple[BudgetStatus, ...]:
@@ -54,7 +55,7 @@ def ended(status: BudgetStatus, now: datetime) -> LimitExceeded:
 def refused(status: BudgetStatus, now: datetime) -> Decision:
     """The decision on a task that would start on a spent budget."""
     if status.scope == "task":
-        return blocked(f"limit exceeded (task_budget): {spent_words(status)}")
+        return blocked(BudgetSpent(what=spent_words(status)), status.name)
     return released(spent_words(status), not_before=next_day(now))
 
 

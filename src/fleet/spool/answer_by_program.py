@@ -108,7 +108,7 @@ def _create(asked: AllowedLine, request: AgentRequest, asker: Asker, *, held: bo
     made = create(
         asker.home.path, [*link, *canonical(_inlined(asked.line, request))], settings,
         verb=asked.name, environ=env, timeout=timedelta(seconds=asker.config.bd_timeout_s),
-        stdin=BytesIO(), held=held,
+        stdin=BytesIO(), held=asker.proposer if held else "",
     )  # fmt: skip
     if made.tasks:
         asker.note_follow_ups(tuple(task.id for task in made.tasks), settings)

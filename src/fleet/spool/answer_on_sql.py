@@ -11,9 +11,11 @@ from fleet.bd.command_line import call_of, carry_out, find_verb, show
 from fleet.bd.help import group_help
 from fleet.bd.pflag import Parsed
 from fleet.queue.sql import dependencies
+from fleet.queue.sql.edit_task import Change, edit
 from fleet.queue.sql.sql_queue import SqlQueue, Undone
 from fleet.queue.sql.tracker.related import edges_from, edges_to
 from fleet.schemas import Dependency, Settings, Task
+from fleet.schemas.waits import Proposed
 from fleet.spool.agent_rights import AllowedLine
 from fleet.spool.asker import Asker
 from fleet.spool.drop_box import AgentRequest, Answer
@@ -94,6 +96,9 @@ def _hold_to_rules(
     asker.check_follow_ups(len(made))
     edges = _edges(queue, made)
     check_made(made, edges, settings, task=task_id, known=asker.follow_ups(), held=held)
+    for task in made if held else ():
+        proposed = Change(waits=Proposed(by=asker.proposer))
+        edit(queue, task.id, proposed, actor=asker.name)
     for task in made:
         if not any(task_id in (edge.task_id, edge.depends_on_id) for edge in _edges(queue, [task])):
             queue.depend(task.id, task_id, FOLLOWS, by=asker.name)

@@ -41,6 +41,11 @@ class Asker(Struct, frozen=True, kw_only=True):
         return f"agent of {self.task_id}, run {self.run.number}"
 
     @property
+    def proposer(self) -> str:
+        """Who proposes a task, as a person reads it."""
+        return f"the {self.name}"
+
+    @property
     def env(self) -> Mapping[str, str]:
         """What the tracker takes the author of a change from."""
         return {"BEADS_ACTOR": self.name}

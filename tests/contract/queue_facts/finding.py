@@ -8,6 +8,7 @@ from fleet.queue.beads.queue import BeadsQueue
 from fleet.queue.protocol import Draft, Filter
 from fleet.queue.sql.tracker.comments import comment
 from fleet.schemas import Blocked, Closed, Released
+from fleet.schemas.waits import SetAside
 from tests.settled import settle
 
 TTL = timedelta(minutes=5)
@@ -33,7 +34,7 @@ class Finding:
             queue.add(Draft(title=title, priority=priority))
         done, stuck, _running = queue.claim("sup", count=3, ttl=TTL)
         settle(queue, done, Closed(reason="ok"))
-        settle(queue, stuck, Blocked(note="why?"))
+        settle(queue, stuck, Blocked(waits=SetAside(note="why?")))
         free = queue.add(Draft(title="free", priority=3))
         queue.add(Draft(title="behind", priority=4, depends_on=(("blocks", free.id),)))
         return queue

@@ -7,6 +7,7 @@ import pytest
 from fleet.errors import NotFound, Refused
 from fleet.queue.protocol import Draft, LeaseLost
 from fleet.schemas import Blocked, Closed, Released
+from fleet.schemas.waits import Asks, SetAside, ToLand
 from tests.settled import settle
 
 TTL = timedelta(minutes=5)
@@ -32,7 +33,11 @@ class Settling:
         ids = [lease.task.id for lease in leases]
         settle(queue, second, Released())
         answers = queue.settle(
-            [(first, Closed(reason="x")), (second, Closed(reason="y")), (third, Blocked(note="z"))]
+            [
+                (first, Closed(reason="x")),
+                (second, Closed(reason="y")),
+                (third, Blocked(waits=SetAside(note="z"))),
+            ]
         )
         assert [type(answer) for answer in answers] == [type(None), LeaseLost, type(None)]
         assert [queue.get(each).status for each in ids] == ["closed", "open", "blocked"]
@@ -62,7 +67,7 @@ class Settling:
         """A blocked task says what it needs and is not claimed, however long one waits."""
         task_id = queue.add(Draft(title="t")).id
         (lease,) = queue.claim("a", ttl=TTL)
-        settle(queue, lease, Blocked(note="QUESTION: which colour?"))
+        settle(queue, lease, Blocked(waits=Asks(text="which colour?")))
         task = queue.get(task_id)
         assert (task.status, task.assignee, task.lease_owner) == ("blocked", "", None)
         assert task.notes == "QUESTION: which colour?"
@@ -78,7 +83,7 @@ class Settling:
 
     @pytest.mark.parametrize(
         "settlement",
-        [Closed(reason="done"), Released(note="mine"), Blocked(note="help")],
+        [Closed(reason="done"), Released(note="mine"), Blocked(waits=SetAside(note="help"))],
         ids=["closed", "released", "blocked"],
     )
     def test_a_lost_lease_settles_nothing(self, queue, advance, settlement):
@@ -148,14 +153,14 @@ class Settling:
         task = queue.add(Draft(title="first"))
         queue.add(Draft(title="second", depends_on=(("blocks", task.id),)))
         (lease,) = queue.claim("a", ttl=TTL)
-        assert settle(queue, lease, Blocked(note="verified", verified=True)) is None
+        assert settle(queue, lease, Blocked(waits=ToLand(into="main"))) is None
         waiting = queue.get(task.id)
         assert (waiting.status, waiting.lease_owner) == ("blocked", None)
         assert queue.claim("a", ttl=TTL) == []
         queue.reopen_task(waiting, by="a", note="sent back")
         (lease,) = queue.claim("a", ttl=TTL)
         assert lease.task.id == task.id
-        assert settle(queue, lease, Blocked(note="verified", verified=True)) is None
+        assert settle(queue, lease, Blocked(waits=ToLand(into="main"))) is None
         with pytest.raises(Refused):
             queue.close_task(waiting, by="a", reason="landed")
         queue.close_task(queue.get(task.id), by="a", reason="landed")

@@ -31,6 +31,7 @@ from fleet.schemas import (
     Stalled,
     Stopped,
 )
+from fleet.schemas.waits import SetAside
 from tests.builders import NOW, an_ending
 
 SONNET = Blamed(coder="claude", model="sonnet")
@@ -79,7 +80,9 @@ def play(tmp_path):
 
 
 ABSENT = an_ending(Failed(reason="never_started"), why="cannot start: claude: No such file")
-AUTH = an_ending(Failed(reason="auth"), Blocked(note="auth"), why="auth: not logged in")
+AUTH = an_ending(
+    Failed(reason="auth"), Blocked(waits=SetAside(note="auth")), why="auth: not logged in"
+)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +219,7 @@ def test_a_probe_that_shows_nothing_lets_another_try(play):
 def test_a_failed_probe_costs_its_task_nothing():
     """It goes back, uncounted, until the coder is tried again."""
     held = HeldCoder(name="claude", fault="account", why="no", since=NOW, until=NOW)
-    counted = an_ending(CRASH, Blocked(note="at its limit"), attempts=3)
+    counted = an_ending(CRASH, Blocked(waits=SetAside(note="at its limit")), attempts=3)
     free = spare_probe(counted, held)
     assert (free.counts, free.attempts) == (False, 2)
     assert free.settlement == Released(not_before=NOW)

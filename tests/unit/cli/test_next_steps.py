@@ -10,6 +10,7 @@ from fleet.cli.root import fleet as run_fleet
 from fleet.config import default_text
 from fleet.queue.protocol import Draft
 from fleet.schemas import Blocked
+from fleet.schemas.waits import Asks
 from tests.settled import settle
 
 
@@ -49,7 +50,7 @@ def test_a_question_comes_before_everything(env, fleet):
     """A person who only types `fleet` learns that an agent waits."""
     task = fleet.queue.add(Draft(title="a"))
     (lease,) = fleet.queue.claim("me", ttl=timedelta(minutes=1))
-    settle(fleet.queue, lease, Blocked(note="QUESTION: one, or two?"))
+    settle(fleet.queue, lease, Blocked(waits=Asks(text="one, or two?")))
     assert commands(env)[0] == f'fleet answer {task.id} "…"'
 
 

@@ -12,6 +12,7 @@ from fleet.control.queue.queue_care import back_up
 from fleet.errors import BadInput, Refused
 from fleet.queue.protocol import Draft
 from fleet.schemas import Blocked, Closed
+from fleet.schemas.waits import SetAside
 from tests.builders import NOW
 from tests.settled import settle
 
@@ -79,7 +80,7 @@ def test_one_task_that_is_refused_does_not_keep_the_others(fleet_home, capsys):
     first, second = (fleet_home.queue.add(Draft(title=title)) for title in "ab")
     leases = {each.task.id: each for each in fleet_home.queue.claim("me", count=2, ttl=MINUTE)}
     settle(fleet_home.queue, leases[first.id], Closed(reason="done"))
-    settle(fleet_home.queue, leases[second.id], Blocked(note="look"))
+    settle(fleet_home.queue, leases[second.id], Blocked(waits=SetAside(note="look")))
     assert run_fleet(["retry", first.id, second.id]) == Refused.exit_code
     told = capsys.readouterr()
     assert f"{first.id} is closed" in told.err

@@ -17,6 +17,7 @@ from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue.protocol import Draft
 from fleet.runs.outcome_history import write_ending
 from fleet.schemas import Blocked, Finished, Lost, Settings, Spend
+from fleet.schemas.waits import SetAside
 from tests.builders import a_run, an_ending
 from tests.repos import Repo
 from tests.settled import settle
@@ -160,10 +161,10 @@ def test_past_runs_are_told_in_words(fleet, capsys):
     """A blocked task keeps its failed attempts, and a cost that is not known is not a number."""
     task = fleet.queue.add(Draft(title="t"))
     (lease,) = fleet.queue.claim("me", ttl=timedelta(minutes=1))
-    settle(fleet.queue, lease, Blocked(note="look"))
+    settle(fleet.queue, lease, Blocked(waits=SetAside(note="look")))
     run = a_run(fleet.home.task(task.id))
     spent = Spend(runs=2, tokens=37452, usd=0.015, estimated_usd=0.015, unpriced=1)
-    ending = an_ending(Finished(), Blocked(note="look"), attempts=2, spent=spent)
+    ending = an_ending(Finished(), Blocked(waits=SetAside(note="look")), attempts=2, spent=spent)
     write_ending(run, ending)
     show(Parsed({}, (task.id,)))
     words = "1, 2 of 3 attempts failed, spent 37.5k tokens, ~$0.01 and an unknown cost (1 run)"

@@ -15,6 +15,7 @@ from fleet.git import repository
 from fleet.home import landing_json, task_json
 from fleet.landing.land_target import lander_lock
 from fleet.schemas import Settings
+from fleet.schemas.waits import ToLand
 from tests.conftest import need
 from tests.unit.control.landed import WaitingHome
 
@@ -161,13 +162,13 @@ def test_a_branch_that_is_gone_is_replaced_by_the_one_that_the_settings_name(pla
 def test_a_review_takes_work_from_the_lander(place):
     """What is to be changed must not land as it is."""
     task = place.waits("waiting", approved_by="bob")
-    place.fleet.queue.reopen_task(place.fleet.get(task), by="us", blocked=True)
+    place.fleet.queue.reopen_task(place.fleet.get(task), by="us", waits=ToLand())
     send_back(place.fleet, place.fleet.get(task), whole="Not like this")
     now = record(place, task)
     assert (now.state, now.why_back, now.approved_by) == ("back", "review", "")
     assert place.fleet.get(task).status == "open"
     testing = place.waits("testing")
-    place.fleet.queue.reopen_task(place.fleet.get(testing), by="us", blocked=True)
+    place.fleet.queue.reopen_task(place.fleet.get(testing), by="us", waits=ToLand())
     with (
         lander_lock(repository.find(str(place.repo.root)), "main"),
         pytest.raises(Refused, match="landing on main right now"),

@@ -24,12 +24,13 @@ from fleet.schemas import (
     Verdict,
 )
 from fleet.schemas.comparison import Comparison, Entry, Result, Size
+from fleet.schemas.waits import SetAside
 from tests.builders import NOW, a_task, an_ending
 from tests.unit.control.test_usage import receipt
 
 
 def ending(outcome, why="because", *, counts=True):
-    return an_ending(outcome, Blocked(note=why), counts=counts, why=why)
+    return an_ending(outcome, Blocked(waits=SetAside(note=why)), counts=counts, why=why)
 
 
 def closed():

@@ -11,6 +11,7 @@ from fleet.control.status import fleet_status
 from fleet.queue.protocol import Draft
 from fleet.runs.outcome_history import write_ending
 from fleet.schemas import Blocked, Failed, Finished, Released
+from fleet.schemas.waits import OutOfAttempts, OutOfScope, SetAside
 from tests.builders import NOW, a_run, an_ending
 from tests.settled import settle
 
@@ -32,16 +33,24 @@ def ended(fleet, task, *whys):
     for number, why in enumerate(whys, start=1):
         (lease,) = fleet.queue.claim("me", ttl=timedelta(minutes=1))
         last = number == len(whys)
-        settlement = Blocked(note=why) if last else Released(not_before=NOW)
+        settlement = Blocked(waits=waits_of(why, number)) if last else Released(not_before=NOW)
         settle(fleet.queue, lease, settlement)
         ending = an_ending(Finished() if last else Failed(reason="denied"), settlement, why=why)
         write_ending(a_run(fleet.home.task(task.id)), ending)
 
 
+def waits_of(why, number):
+    """What the last of some attempts blocks the task with."""
+    return OutOfAttempts(why=why, made=number, limit=number) if number > 1 else SetAside(note=why)
+
+
 def test_the_reason_of_a_block_is_told_and_not_the_last_line_of_the_notes(fleet):
     """The notes end with a hint, or with what a verify command printed."""
     task = fleet.queue.add(Draft(title="t"))
-    ended(fleet, task, "out of scope: changed_outside: a.py\nSee: fleet task t receipt")
+    ended(fleet, task, "out of scope: changed_outside: a.py")
+    fleet.queue.reopen_task(
+        fleet.get(task.id), by="me", waits=OutOfScope(what="out of scope: changed_outside: a.py")
+    )
     (found,) = blocked_tasks(fleet)
     assert (found.why, found.before) == ("out of scope: changed_outside: a.py", ())
     assert told(fleet, "blocked") == [f"{task.id} t: out of scope: changed_outside: a.py"]
@@ -51,7 +60,7 @@ def test_the_reasons_of_earlier_attempts_are_told_too(fleet):
     """The last attempt may have failed for something small, and the first for what is wrong."""
     task = fleet.queue.add(Draft(title="t"))
     closing = "finished without closing the task"
-    ended(fleet, task, "it was denied Bash", closing, f"{closing} (attempt 3 of 3)")
+    ended(fleet, task, "it was denied Bash", closing, closing)
     (line,) = told(fleet, "blocked")
     assert line == f"{task.id} t: {closing} (attempt 3 of 3); before: it was denied Bash"
 
@@ -60,7 +69,9 @@ def test_a_remark_of_a_person_below_the_reason_counts(fleet):
     """It is what was said last."""
     task = fleet.queue.add(Draft(title="t"))
     ended(fleet, task, "its CLI ended without a word")
-    fleet.queue.reopen_task(fleet.get(task.id), by="me", note="waits for the vendor", blocked=True)
+    fleet.queue.reopen_task(
+        fleet.get(task.id), by="me", waits=SetAside(note="waits for the vendor")
+    )
     assert blocked_tasks(fleet)[0].why.endswith("waits for the vendor")
 
 

@@ -23,14 +23,13 @@ from fleet.home import landing_json
 from fleet.home.landing_json import LandedAs
 from fleet.queue.protocol import Draft
 from fleet.schemas import Blocked, Receipt
-from fleet.schemas.task import WAITS_TO_LAND
+from fleet.schemas.waits import SetAside, ToLand
 from tests.builders import NOW
 from tests.conftest import need
 from tests.settled import settle
 from tests.unit.control.landed import WaitingHome
 
 TTL = timedelta(minutes=5)
-NOTE = f"{WAITS_TO_LAND} on main: fleet land"
 
 
 @pytest.fixture
@@ -47,7 +46,7 @@ def verified(place, state="waiting", **facts):
     (lease,) = [
         each for each in place.fleet.queue.claim("us", count=9, ttl=TTL) if each.task.id == task_id
     ]
-    settle(place.fleet.queue, lease, Blocked(note=NOTE))
+    settle(place.fleet.queue, lease, Blocked(waits=ToLand(into="main")))
     return task_id
 
 
@@ -57,7 +56,7 @@ def test_status_counts_it_as_verified_and_says_what_it_waits_for(place):
     verified(place, "waiting")
     stuck = place.fleet.queue.add(Draft(title="Stuck"))
     (lease,) = place.fleet.queue.claim("us", ttl=TTL)
-    settle(place.fleet.queue, lease, Blocked(note="why"))
+    settle(place.fleet.queue, lease, Blocked(waits=SetAside(note="why")))
     shown = rows(fleet_status(place.fleet, NOW), NOW)
     assert ("queue", "embedded, 1 blocked, 2 verified") in shown
     words = "verified, waits for you to land it on main"
@@ -96,18 +95,18 @@ def test_show_says_how_far_it_is(place, capsys):
 
 
 def test_the_tracker_says_it_too(place):
-    """By the note alone, so that it is known on every machine that shares the queue."""
+    """By the row alone, so that it is known on every machine that shares the queue."""
     task = place.fleet.get(verified(place))
     assert "(verified, waits to land)" in row(task)
     assert task.standing == "verified, not landed"
 
 
 def test_a_landed_task_does_not_say_that_it_waits(place, capsys):
-    """The note of the wait stays in the tracker, and no page shows it."""
+    """The wait ends by itself, so that no note of it is left behind."""
     task = place.fleet.get(verified(place))
-    assert "waits to land" in task.notes_now
+    assert "waits to land" in task.why_blocked
     done = place.fleet.queue.close_task(task, by="us", reason="done")
-    assert "waits to land" in done.notes
+    assert (done.waits, done.notes) == (None, "")
     show.show_task(place.fleet, done, NOW)
     shown = capsys.readouterr().out + page(done, (), (), ())
     whole = read_whole_task(place.fleet, done.id, NOW)

@@ -10,12 +10,14 @@ from fleet.config import default_text
 from fleet.control.tasks.questions import answer, question_of, questions
 from fleet.errors import BadInput, Refused
 from fleet.queue.protocol import Draft
+from fleet.queue.sql.edit_task import Change, edit
 from fleet.runs import agent_claim
 from fleet.runs.outcome_history import write_ending
 from fleet.runs.questions import asked_json
 from fleet.runs.questions.questions_file import FILE, add_block, last_answer, open_question
 from fleet.runs.run_id import RunId
 from fleet.schemas import Blocked, Failed, Finished, NeedsHuman
+from fleet.schemas.waits import Asks, Proposed, SetAside
 from tests.builders import NOW, a_run, an_ending
 from tests.settled import settled
 
@@ -41,7 +43,8 @@ def blocked(fleet, note, *, asked=True, outcome=FINISHED, in_file=""):
     run = a_run(task_dir, id=str(RunId.of(lease)))
     if asked:
         agent_claim.record(run.path, agent_claim.AgentClaim(blocked=note))
-    settlement = Blocked(note=note)
+    text = note.removeprefix("QUESTION: ")
+    settlement = Blocked(waits=Asks(text=text) if asked else SetAside(note=note))
     write_ending(run, an_ending(outcome, settlement, counts=False, why=note))
     if in_file:
         write(fleet, lease.task, in_file)
@@ -57,7 +60,7 @@ def parked(fleet, words, *, options=()):
     asked, _ = asked_json.ask(task_dir, words, run=1, at=NOW, options=options)
     add_block(task_dir, asked.block)
     asked_json.park(task_dir, asked.id, at=NOW)
-    settlement = Blocked(note=f"QUESTION: {words}")
+    settlement = Blocked(waits=Asks(text=f"{words}"))
     write_ending(run, an_ending(NeedsHuman(), settlement, counts=False, why=words))
     return settled(fleet.queue, lease, settlement)
 
@@ -135,17 +138,47 @@ def test_an_old_question_is_not_asked_again_by_a_later_failure(fleet):
     task = blocked(fleet, "QUESTION: Which db?", in_file="## Q: Which db?\n")
     answer(fleet, task, "SQLite", at=ANSWERED)
     (lease,) = fleet.queue.claim("us", ttl=timedelta(minutes=5))
-    task = settled(fleet.queue, lease, Blocked(note="invalid: its directory is not there"))
+    task = settled(
+        fleet.queue, lease, Blocked(waits=SetAside(note="invalid: its directory is not there"))
+    )
     assert "QUESTION: Which db?\nANSWERED: SQLite\n" in task.notes
     assert question_of(fleet, task) is None
 
 
 def test_a_question_past_fleet_is_told_by_its_mark(fleet):
-    """A task was blocked with a bare bd: only `QUESTION:` tells a question from a remark."""
-    fleet.queue.add(Draft(title="Choose"))
-    (lease,) = fleet.queue.claim("us", ttl=timedelta(minutes=5))
-    task = settled(fleet.queue, lease, Blocked(note="see the mail\nQUESTION: which?"))
+    """A client of bd blocked the task: only `QUESTION:` tells a question from a remark."""
+    task = fleet.queue.add(Draft(title="Choose"))
+    change = Change(status="blocked", append_notes="see the mail\nQUESTION: which?")
+    task = edit(fleet.tracker, task.id, change, actor="ada")
     assert question_of(fleet, task).note == "which?"
+
+
+@pytest.mark.parametrize("note", ["see also fleet-77", "PROPOSED: by nobody"])
+def test_a_question_is_open_whatever_is_noted_below_it(fleet, note):
+    """Until it is answered: a remark of a person must not take it off every list."""
+    task = fleet.queue.add(Draft(title="Choose"))
+    change = Change(status="blocked", append_notes="QUESTION: old or new schema?")
+    edit(fleet.tracker, task.id, change, actor="ada")
+    task = edit(fleet.tracker, task.id, Change(append_notes=note), actor="bob")
+    assert [each.note for each in questions(fleet)[0]] == ["old or new schema?"]
+    assert answer(fleet, task, "new", at=ANSWERED).status == "open"
+
+
+def test_a_proposal_waits_whatever_is_noted_below_it(fleet):
+    """It has no run of its own, so that the row alone knows of it."""
+    task = fleet.queue.add(Draft(title="Split it"))
+    task = fleet.queue.reopen_task(task, by="us", waits=Proposed(by="the agent of fleet-1"))
+    task = edit(fleet.tracker, task.id, Change(append_notes="why not"), actor="ada")
+    assert question_of(fleet, task).note == "proposed by the agent of fleet-1"
+    assert answer(fleet, task, "accept", at=ANSWERED).status == "open"
+
+
+def test_a_question_is_withdrawn_with_the_status(fleet):
+    """Who opens the task by hand has answered in their own way."""
+    task = blocked(fleet, "QUESTION: Which db?")
+    edit(fleet.tracker, task.id, Change(status="open"), actor="ada")
+    task = edit(fleet.tracker, task.id, Change(status="blocked"), actor="ada")
+    assert (question_of(fleet, task), task.waits) == (None, SetAside())
 
 
 def test_an_answer_stands_below_its_question_and_opens_the_task(fleet):

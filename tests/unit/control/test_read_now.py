@@ -13,6 +13,7 @@ from fleet.runs import receipt_json
 from fleet.runs.outcome_history import write_ending
 from fleet.runs.questions.questions_file import FILE as QUESTIONS
 from fleet.schemas import Blocked, Closed, Failed, Finished, NeedsHuman, Receipt, Released, Settings
+from fleet.schemas.waits import Asks, SetAside
 from tests.builders import HOUR, NOW, a_run, an_ending
 from tests.settled import settle
 
@@ -62,10 +63,10 @@ def test_a_task_that_was_put_off_says_until_when(fleet):
 def test_what_an_agent_asks_needs_you_and_comes_first(fleet):
     """Above a blocked task of a higher priority that asks nothing."""
     plain = fleet.queue.add(Draft(title="plain", priority=0))
-    settled(fleet, Blocked(note="it failed"))
+    settled(fleet, Blocked(waits=SetAside(note="it failed")))
     task = fleet.queue.add(Draft(title="asks", priority=4))
-    settled(fleet, Blocked(note="which database?"))
-    ending = an_ending(NeedsHuman(), Blocked(note="which database?"), why="it asks")
+    settled(fleet, Blocked(waits=Asks(text="which database?")))
+    ending = an_ending(NeedsHuman(), Blocked(waits=Asks(text="which database?")), why="it asks")
     write_ending(a_run(fleet.home.task(task.id)), ending)
     folder = fleet.home.task(task.id) / QUESTIONS
     folder.parent.mkdir(exist_ok=True)
@@ -82,8 +83,8 @@ def test_an_agent_that_is_to_write_a_plan_may_ask_first(fleet):
     """There is no plan to approve yet: the person answers."""
     task = fleet.queue.add(Draft(title="plan"))
     task_json.write(fleet.home, task.id, Settings(cwd=str(fleet.home.path), expect="plan"))
-    settled(fleet, Blocked(note="which database?"))
-    ending = an_ending(NeedsHuman(), Blocked(note="which database?"), why="it asks")
+    settled(fleet, Blocked(waits=Asks(text="which database?")))
+    ending = an_ending(NeedsHuman(), Blocked(waits=Asks(text="which database?")), why="it asks")
     write_ending(a_run(fleet.home.task(task.id)), ending)
     found = row(fleet, task)
     assert found.question == "which database?"

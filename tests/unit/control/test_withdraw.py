@@ -8,6 +8,7 @@ from fleet.errors import Refused
 from fleet.git import repository
 from fleet.home import landing_json
 from fleet.landing.land_target import lander_lock
+from fleet.schemas.waits import ToLand
 from tests.conftest import need
 from tests.unit.control.landed import WaitingHome
 
@@ -54,7 +55,7 @@ def test_work_is_taken_out_of_the_train_of_a_lander_that_was_killed(place, verb)
     """No lander has the branch: there is no moment to wait for."""
     task, other = place.waits("testing"), place.waits("testing", title="Be there, too")
     for each in (task, other):
-        place.fleet.queue.reopen_task(place.fleet.get(each), by="us", blocked=True)
+        place.fleet.queue.reopen_task(place.fleet.get(each), by="us", waits=ToLand())
     verb(place.fleet, task)
     assert landing_json.believed(place.home, task).state in ("back", "held")
     assert landing_json.believed(place.home, other).state == "waiting"

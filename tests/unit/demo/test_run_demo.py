@@ -11,6 +11,7 @@ from fleet.demo.summary import DemoRow
 from fleet.home import Home
 from fleet.home.landing_json import Landing
 from fleet.schemas import Blocked, Failed, Finished, RateLimit, RateLimited
+from fleet.schemas.waits import Asks, SetAside, ToLand
 from tests.builders import NOW, a_task, an_ending
 
 SOON = NOW + timedelta(seconds=3)
@@ -20,12 +21,15 @@ LIMITED = msgspec.structs.replace(
     CRASHED, outcome=RateLimited(limit=RateLimit(kind="five_hour")), why="rate limit (five_hour)"
 )
 ASKED = msgspec.structs.replace(
-    CRASHED, outcome=Finished(), settlement=Blocked(note="…"), why="QUESTION: Both?"
+    CRASHED,
+    outcome=Finished(),
+    settlement=Blocked(waits=Asks(text="Both?")),
+    why="QUESTION: Both?",
 )
 
 
 VERIFIED = msgspec.structs.replace(
-    ASKED, settlement=Blocked(note="…", verified=True), why="checked"
+    ASKED, settlement=Blocked(waits=ToLand(into="main")), why="checked"
 )
 
 
@@ -64,7 +68,7 @@ CONFLICT = landing("back", why_back="conflict", conflict=("README.md",), tries=1
         (state(a_task(not_before=SOON), LIMITED), ("pausing", "3 s until the limit resets")),
         (state(a_task(not_before=SOON)), ("pausing", "3 s: its coder has reached a limit")),
         (state(a_task(not_before=NOW), CRASHED), ("ready", "killed: Out of memory")),
-        (state(a_task(status="blocked"), ASKED), ("asking", "Both?")),
+        (state(a_task(status="blocked", waits=Asks(text="Both?")), ASKED), ("asking", "Both?")),
         (
             state(a_task(status="blocked"), VERIFIED, landing=landing("waiting")),
             ("landing", "verified, waits to land on main"),
@@ -87,7 +91,7 @@ CONFLICT = landing("back", why_back="conflict", conflict=("README.md",), tries=1
             ("blocked", "killed: Out of memory"),
         ),
         (state(a_task(status="blocked"), CRASHED), ("blocked", "killed: Out of memory")),
-        (state(a_task(status="blocked", notes="by hand")), ("blocked", "by hand")),
+        (state(a_task(status="blocked", waits=SetAside(note="by hand"))), ("blocked", "by hand")),
         (
             state(a_task(status="closed", closed_at=NOW, close_reason="Wrote x [run 2]"), CRASHED),
             ("closed", "Wrote x"),
@@ -105,7 +109,7 @@ def rows(**states):
         "ready": a_task(),
         "running": a_task(status="in_progress"),
         "blocked": a_task(status="blocked"),
-        "asking": a_task(status="blocked"),
+        "asking": a_task(status="blocked", waits=Asks(text="Both?")),
         "landing": a_task(status="blocked"),
         "closed": a_task(status="closed", closed_at=NOW),
     }

@@ -18,12 +18,13 @@ from fleet.schemas import (
     RateLimited,
     Released,
 )
+from fleet.schemas.waits import SetAside, ToLand
 from tests.builders import NOW, a_task, an_ending
 
 SETTLEMENTS = {
-    "Verified": Blocked(note="…", verified=True),
+    "Verified": Blocked(waits=ToLand(into="main")),
     "Released": Released(),
-    "Blocked": Blocked(note="…"),
+    "Blocked": Blocked(waits=SetAside(note="…")),
 }
 OUTCOMES = {
     "killed": Failed(reason="killed"),

@@ -8,6 +8,7 @@ from msgspec import structs
 from fleet.home import landing_json
 from fleet.queue.protocol import Filter
 from fleet.schemas import Blocked
+from fleet.schemas.waits import SetAside, ToLand
 from tests.landings import NOW, LandHome
 from tests.settled import settle
 
@@ -31,7 +32,7 @@ def redone(place, task_id, text):
     assert lease.task.id == task_id
     again = structs.replace(landing, state="waiting", commit=commit, tree=tree, why="")
     landing_json.write(place.home, task_id, again)
-    assert settle(place.queue, lease, Blocked(note="verified", verified=True)) is None
+    assert settle(place.queue, lease, Blocked(waits=ToLand(into="main"))) is None
 
 
 def test_each_of_many_that_change_one_file_is_sent_back_once(place):
@@ -81,7 +82,7 @@ def test_no_candidate_waits_for_an_agent_that_does_not_come(place, way):
     assert place.state(third) == "waiting"
     if way == "blocked":
         (lease,) = place.queue.claim("me", ttl=timedelta(hours=1))
-        assert settle(place.queue, lease, Blocked(note="a question")) is None
+        assert settle(place.queue, lease, Blocked(waits=SetAside(note="a question"))) is None
     else:
         landing = place.landing(second)
         late = structs.replace(landing, at=NOW - timedelta(hours=2))

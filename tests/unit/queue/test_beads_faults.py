@@ -27,6 +27,7 @@ from fleet.queue.beads.write_lock import FILE
 from fleet.queue.identity import LEDGER
 from fleet.queue.protocol import Draft, Filter, LeaseLost
 from fleet.schemas import Blocked, Closed, Released
+from fleet.schemas.waits import SetAside
 from tests.builders import a_program
 from tests.settled import settle, settled
 from tests.simulated.beads import SimulatedBeads
@@ -329,7 +330,8 @@ class TestSettling:
         assert settled(queue, lease, Closed(reason="done")).status == "closed"
 
     @pytest.mark.parametrize(
-        "settlement", [Closed(reason="done"), Released(note="later"), Blocked(note="why?")]
+        "settlement",
+        [Closed(reason="done"), Released(note="later"), Blocked(waits=SetAside(note="why?"))],
     )
     def test_a_settle_killed_after_its_write_is_found_done(
         self, beads, queue, clock, lease, monkeypatch, settlement
@@ -389,7 +391,7 @@ class TestSettling:
     def test_a_question_of_the_agent_is_joined_by_fleets_note(self, beads, queue, lease):
         """An agent that set its own task to blocked does not make blocking it a surprise."""
         beads.change(lease.task.id, status="blocked", notes="QUESTION: which?")
-        done = settled(queue, lease, Blocked(note="waits for an answer"))
+        done = settled(queue, lease, Blocked(waits=SetAside(note="waits for an answer")))
         assert (done.status, done.assignee) == ("blocked", "")
         assert done.notes == "QUESTION: which?\nwaits for an answer"
 
@@ -418,7 +420,7 @@ class TestSettling:
 
     def test_a_text_that_no_argument_carries_is_made_to_fit(self, queue, lease):
         """Settling never fails for what an agent wrote."""
-        done = settled(queue, lease, Blocked(note="a\0b \ud800 " + "x" * 300_000))
+        done = settled(queue, lease, Blocked(waits=SetAside(note="a\0b \ud800 " + "x" * 300_000)))
         assert done.notes.startswith("ab ? x")
         assert done.notes.endswith("[cut by fleet]")
 

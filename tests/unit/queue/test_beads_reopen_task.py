@@ -7,6 +7,7 @@ import pytest
 from fleet.errors import NotFound, QueueUnavailable, Refused
 from fleet.queue.protocol import Draft
 from fleet.schemas import Blocked, Closed, Released
+from fleet.schemas.waits import SetAside
 from tests.settled import settled
 
 TTL = timedelta(minutes=5)
@@ -16,7 +17,7 @@ TTL = timedelta(minutes=5)
 def blocked(queue):
     queue.add(Draft(title="t"))
     (lease,) = queue.claim("a", ttl=TTL)
-    return settled(queue, lease, Blocked(note="why?"))
+    return settled(queue, lease, Blocked(waits=SetAside(note="why?")))
 
 
 def test_a_blocked_task_is_claimable_again_at_once(queue, blocked):
@@ -76,7 +77,7 @@ def test_a_reopening_that_bd_loses_is_written_again(beads, queue, blocked):
     """As with every write, what bd shows counts."""
     beads.fault("lose", on="update")
     assert queue.reopen_task(blocked, by="ann").status == "open"
-    again = settled(queue, queue.claim("a", ttl=TTL)[0], Blocked(note="again"))
+    again = settled(queue, queue.claim("a", ttl=TTL)[0], Blocked(waits=SetAside(note="again")))
     beads.fault("lose", on="update", times=2)
     with pytest.raises(QueueUnavailable):
         queue.reopen_task(again, by="ann")

@@ -1,7 +1,8 @@
 """What runs came to, counted once: outcome.json, .failures, and what a person forgives."""
 
+import msgspec
 import pytest
-from msgspec import structs
+from msgspec import structs, to_builtins
 
 from fleet.runs.outcome_history import (
     History,
@@ -25,6 +26,7 @@ from fleet.schemas import (
     Stopped,
 )
 from fleet.schemas.decision import SHUTDOWN, Decision
+from fleet.schemas.waits import Asks, OutOfAttempts, SetAside, ToLand
 from tests.builders import a_run, an_ending
 
 FAILED = Failed(reason="api_error")
@@ -72,7 +74,9 @@ def test_a_success_is_no_failure(tmp_path):
     assert failures(tmp_path) == "1\n"
 
 
-@pytest.mark.parametrize("settlement", [Blocked(note="look"), Closed(reason="done")])
+@pytest.mark.parametrize(
+    "settlement", [Blocked(waits=SetAside(note="look")), Closed(reason="done")]
+)
 def test_what_a_person_opens_again_starts_from_nothing(tmp_path, settlement):
     """Blocked at the limit and opened by hand: it has all its attempts before it."""
     end(tmp_path, FAILED, Released())
@@ -165,7 +169,7 @@ def test_what_a_task_spent_is_added_up_over_all_its_runs(tmp_path):
         run, ending = end(tmp_path, FAILED, Released())
         write_ending(run, structs.replace(ending, tokens=10, cost_usd=cost))
     assert spent_before(tmp_path) == Spend(runs=2, tokens=20, usd=3.0)
-    run, ending = end(tmp_path, FAILED, Blocked(note="enough"))
+    run, ending = end(tmp_path, FAILED, Blocked(waits=SetAside(note="enough")))
     write_ending(run, structs.replace(ending, spent=Spend(runs=3, tokens=25, usd=7.0)))
     forgive(tmp_path)
     run, ending = end(tmp_path, FAILED, Released())
@@ -201,3 +205,25 @@ def test_a_run_that_spoke_or_failed_is_the_last(tmp_path, outcome, facts):
     run, _ = last_to_speak(tmp_path)
     assert run.number == 2
     assert last_to_speak(tmp_path / "elsewhere") is None
+
+
+@pytest.mark.parametrize(
+    ("outcome", "settlement", "waits"),
+    [
+        ("NeedsHuman", {"note": "QUESTION: tabs?"}, Asks(text="tabs?")),
+        ("NeedsHuman", {"note": "Tabs?"}, Asks(text="Tabs?")),
+        ("Finished", {"note": "verified; waits to land on main: fleet land", "verified": True},
+         ToLand(into="main")),
+        ("Failed", {"note": "Boom (attempt 3 of 3)"}, OutOfAttempts(why="Boom", made=3, limit=3)),
+    ],
+)  # fmt: skip
+def test_the_record_of_an_earlier_fleet_is_read(tmp_path, outcome, settlement, waits):
+    """Its reason was a note: the task is gone on with as before."""
+    run = a_run(tmp_path)
+    fields = to_builtins(an_ending(Lost()))
+    fields["outcome"] = {"type": outcome} | ({"reason": "empty"} if outcome == "Failed" else {})
+    fields["settlement"] = {"type": "Blocked", **settlement}
+    (run.path / "outcome.json").write_bytes(msgspec.json.encode(fields))
+    found = read_ending(run)
+    assert found.settlement == Blocked(waits=waits)
+    assert found.settlement.verified is isinstance(waits, ToLand)

@@ -31,7 +31,7 @@ def test_a_refusal_is_a_try_until_there_is_none_left():
     last = refuse_merge("markers_left", land_tries(landing, 3, limit=2), "fleet-1")
     assert isinstance(last.settlement, Blocked)
     for words in ("fleet-1", "fleet-2 (Theirs)", "main", "2 times"):
-        assert words in last.settlement.note
+        assert words in last.why
     asked = refused_landing(landing, last, BROKEN, run=3, now=NOW)
     assert (asked.state, asked.refusals, asked.is_back) == ("asks", 2, True)
 

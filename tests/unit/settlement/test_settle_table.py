@@ -30,6 +30,8 @@ from fleet.schemas import (
     Verdict,
 )
 from fleet.schemas.decision import LEASE_LOST, MESSAGE, NO_ROOM, SHUTDOWN
+from fleet.schemas.waits import Asks, OutOfAttempts, OutOfScope, ToLand
+from fleet.schemas.waits import words as waits_words
 from fleet.settlement.sent_back import LandTries
 from fleet.settlement.settle_table import (
     FULL_CONTEXTS,
@@ -278,17 +280,17 @@ def test_a_stop_and_a_question_go_before_a_claim(outcome):
     assert decide(outcome, facts(claim=DONE, verdict=CHECKED), NOW) == decide(outcome, facts(), NOW)
 
 
-def test_work_that_is_to_land_names_the_command_in_its_note_alone():
+def test_work_that_is_to_land_names_no_command():
     """Most work lands by itself at once: the log would send a person after each of them."""
     decision = decide(Finished(), facts(claim=DONE, verdict=CHECKED, lands_on="main"), NOW)
     assert decision.why == "checked; waits to land on main"
-    assert decision.settlement.note == "verified; waits to land on main: fleet land"
+    assert decision.settlement == Blocked(waits=ToLand(into="main"))
 
 
 def test_where_a_check_is_required_a_person_is_told_both_ways_out():
     """To close by hand, or to give a verify command."""
     given_facts = facts(claim=DONE, verdict=PLAUSIBLE, require="checked", task_id="fleet-a")
-    note = decide(Finished(), given_facts, NOW).settlement.note
+    note = decide(Finished(), given_facts, NOW).why
     assert note.startswith("only plausible: nothing contradicts the claim")
     assert "fleet bd close fleet-a" in note
     assert "--verify 'CMD', then fleet retry fleet-a" in note
@@ -304,7 +306,7 @@ def test_an_unverified_task_carries_what_was_missed():
     again = decide(Finished(), facts(claim=DONE, verdict=UNVERIFIED), NOW)
     assert again.why == "unverified: no_tools: it used no tool"
     last = decide(Finished(), facts(claim=DONE, verdict=UNVERIFIED, past=History(attempts=2)), NOW)
-    assert last.settlement == Blocked(note=f"{again.why} (attempt 3 of 3)")
+    assert last.settlement == Blocked(waits=OutOfAttempts(why=again.why, made=3, limit=3))
 
 
 @pytest.mark.parametrize("outcome", [Finished(), Failed(reason="bad_request"), Lost(), LIMIT])
@@ -312,14 +314,16 @@ def test_whatever_a_run_came_to_one_that_went_too_far_is_for_a_person(outcome):
     """It is not tried again, and no attempt is counted."""
     decision = decide(outcome, facts(verdict=OUT_OF_SCOPE), NOW)
     assert isinstance(decision.settlement, Blocked)
-    assert decision.settlement.note.startswith("out of scope: outside: it changed ../b")
+    assert decision.settlement.waits == OutOfScope(what="out of scope: outside: it changed ../b")
     assert not decision.counts
 
 
 def test_a_question_goes_before_a_claim():
     """The agent blocked its task: nothing is closed."""
     claim = AgentClaim(blocked="QUESTION: tabs?")
-    assert decide(Finished(), facts(claim=claim), NOW).settlement == Blocked(note="QUESTION: tabs?")
+    assert decide(Finished(), facts(claim=claim), NOW).settlement == Blocked(
+        waits=Asks(text="tabs?")
+    )
 
 
 def test_what_was_denied_is_told():
@@ -374,12 +378,15 @@ def test_no_words_of_an_agent_can_break_a_queue(outcome, given_facts):
     """No NUL, no escape, no half of a character, and not a book."""
     decision = decide(outcome, given_facts, NOW)
     match decision.settlement:
-        case Closed(reason=text) | Blocked(note=text):
-            assert len(text) < 5000
-            text.encode()
-            assert not set(text) & {"\0", "\x1b"}
+        case Closed(reason=text):
+            pass
+        case Blocked(waits=waits):
+            text = waits_words(waits, "fleet-1")
         case other:
             pytest.fail(f"{other}")
+    assert len(text) < 5000
+    text.encode()
+    assert not set(text) & {"\0", "\x1b"}
 
 
 OUTCOMES = some.sampled_from(

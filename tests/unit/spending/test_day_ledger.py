@@ -13,6 +13,7 @@ from fleet.processes import process_identity
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import write_ending
 from fleet.schemas import Blocked, Receipt, Spend, Stopped, Usage
+from fleet.schemas.waits import SetAside
 from fleet.spending import day_ledger
 from fleet.spending.budgets import day_of
 from fleet.spending.day_ledger import DayLedger
@@ -131,7 +132,12 @@ def test_a_run_without_a_receipt_counts_by_its_ending(home):
     (folder := home.task("fleet-a")).mkdir(parents=True)
     run = a_run(folder, cwd="/srv/app")
     ending = an_ending(
-        Stopped(by="ada"), Blocked(note="stopped"), counts=False, at=NOW, tokens=70, cost_usd=0.5
+        Stopped(by="ada"),
+        Blocked(waits=SetAside(note="stopped")),
+        counts=False,
+        at=NOW,
+        tokens=70,
+        cost_usd=0.5,
     )
     write_ending(run, ending)
     assert spent(home) == Spend(runs=1, tokens=70, usd=0.5)

@@ -13,6 +13,7 @@ from fleet.git.mirror.ensure_mirror import Unreached
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Blocked, Policy, Released, Stopped
 from fleet.schemas.decision import SHUTDOWN
+from fleet.schemas.waits import Halted, words
 from fleet.supervisor.assignments import Active, Preparing
 from fleet.supervisor.start import start_run
 from fleet.supervisor.start.workspace import Unprepared, order_of, prepare
@@ -103,7 +104,7 @@ def test_the_loop_goes_on_while_a_directory_is_prepared(state, starter, pool, re
 @pytest.mark.parametrize(
     ("why", "expected"),
     [
-        ("ada", Blocked(note="stopped by ada; to go on: fleet retry fleet-1")),
+        ("ada", Blocked(waits=Halted(by="ada"))),
         (SHUTDOWN, Released()),
     ],
 )
@@ -155,7 +156,9 @@ def test_what_cannot_be_prepared_is_blocked_unless_the_machine_is_to_blame(
     assert state.backoff.active is held
     settled = queue.settled["fleet-1"]
     assert isinstance(settled, Released if held else Blocked)
-    assert held or str(getattr(answer, "message", "Permission denied")) in settled.note
+    assert held or str(getattr(answer, "message", "Permission denied")) in words(
+        settled.waits, "fleet-1"
+    )
 
 
 @pytest.mark.parametrize(

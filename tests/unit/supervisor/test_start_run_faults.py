@@ -12,6 +12,7 @@ from fleet.processes.keeper_client import NeverStarted, Running
 from fleet.runs.outcome_history import read_ending, write_ending
 from fleet.runs.run_directory import RunSpec, latest_run, new_run
 from fleet.schemas import Blocked, RateLimit, Released, Stopped
+from fleet.schemas.waits import SetAside, words
 from fleet.settlement.settle_table import NEVER_STARTED
 from fleet.supervisor import adopt_runs
 from fleet.supervisor.assignments import Unknown
@@ -86,7 +87,7 @@ def test_a_run_that_never_starts_is_left_to_a_person_in_the_end(
         see_ends(state, follower)
     settled = queue.settled["fleet-1"]
     assert isinstance(settled, Blocked)
-    assert f"({NEVER_STARTED} times in a row)" in settled.note
+    assert f"({NEVER_STARTED} times in a row)" in words(settled.waits, "fleet-1")
 
 
 def test_a_full_disk_pauses_everything_and_blames_no_task(state, starter, queue, said, monkeypatch):
@@ -129,7 +130,7 @@ def test_a_task_whose_directory_cannot_be_used_is_blocked(state, starter, queue)
     state.home.task("fleet-1").write_text("not a directory")
     take(state, a_lease())
     starter.start_claimed()
-    assert "is not a directory" in queue.settled["fleet-1"].note
+    assert "is not a directory" in words(queue.settled["fleet-1"].waits, "fleet-1")
     assert not state.backoff.active
 
 
@@ -137,7 +138,7 @@ def test_an_id_that_no_file_can_bear_is_blocked(state, starter, queue):
     """It came from another tracker."""
     take(state, a_lease("../../etc"))
     starter.start_claimed()
-    assert "is not a task id" in queue.settled["../../etc"].note
+    assert "is not a task id" in words(queue.settled["../../etc"].waits, "fleet-1")
 
 
 def test_a_stop_before_the_start_is_a_stop(state, starter, queue):
@@ -146,7 +147,7 @@ def test_a_stop_before_the_start_is_a_stop(state, starter, queue):
     assert stop_task(state, "fleet-1", Stopped(by="ada"), now=False)
     assert not stop_task(state, "fleet-1", Stopped(by="ada"), now=False)
     starter.start_claimed()
-    assert queue.settled["fleet-1"].note.startswith("stopped by ada")
+    assert words(queue.settled["fleet-1"].waits, "fleet-1").startswith("stopped by ada")
     assert latest_run(state.home.task("fleet-1")) is None
 
 
@@ -181,10 +182,10 @@ def test_an_ending_under_another_lease_is_not_this_ones(
     queue.settled.clear()
     adopt_runs.adopt_task(state, a_lease(fence=2))
     assert queue.settled == {"fleet-1": Released()}
-    blocked = structs.replace(ending, settlement=Blocked(note="look"), fence=2)
+    blocked = structs.replace(ending, settlement=Blocked(waits=SetAside(note="look")), fence=2)
     write_ending(run, blocked)
     adopt_runs.adopt_task(state, a_lease(fence=2))
-    assert queue.settled == {"fleet-1": Blocked(note="look")}
+    assert queue.settled == {"fleet-1": Blocked(waits=SetAside(note="look"))}
 
 
 @pytest.mark.parametrize(("number", "settled"), [(errno.EMFILE, Released), (errno.EACCES, Blocked)])

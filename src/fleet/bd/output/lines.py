@@ -61,7 +61,7 @@ def page(
     texts = {
         "description": task.description,
         "design": task.design,
-        "notes": task.notes_now,
+        "notes": task.notes,
         "acceptance criteria": task.acceptance_criteria,
         "metadata": "\n".join(_metadata(task.metadata)),
         "depends on": _rows(dependencies),

@@ -53,7 +53,7 @@ def show_task(fleet: Control, task: Task, now: datetime) -> None:
     rows += [*_runs(details), *_tail(task), *_waits(fleet, details, now), *_messages(details)]
     for name, value in rows:
         print_row(name, one_line(value), 13)
-    for name, text in (("notes", task.notes_now), ("description", task.description)):
+    for name, text in (("notes", task.notes), ("description", task.description)):
         if text:
             print_line(f"{name}:\n{lines(text)}", 0)
 

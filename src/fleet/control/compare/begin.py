@@ -31,6 +31,7 @@ from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import NOT_WORK, Settings, Task, settings_metadata
 from fleet.schemas.account import NO_CHAIN
 from fleet.schemas.comparison import Comparison, Entry
+from fleet.schemas.waits import Compared
 
 #: In an entry's metadata: the comparison that the entry belongs to.
 MARK = "fleet_compare"
@@ -101,10 +102,11 @@ def begin(
             by=fleet.by,
             # A task with an assignee comes back blocked: `reopen` drops the assignee.
             was="blocked" if task.status == "blocked" or task.assignee else "open",
+            waited=task.waits,
             entries=_entries(wanted, repeat),
         )
         # Blocked first, so that no supervisor claims the task itself.
-        fleet.queue.reopen_task(task, by=comparison.by, note=_note(comparison), blocked=True)
+        fleet.queue.reopen_task(task, by=comparison.by, waits=Compared(by=comparison.by))
         if compare_json.read(fleet.home, task.id) is not None:
             compare_json.put_aside(fleet.home, task.id)
         return _add_entries(fleet, compare_json.write(fleet.home, comparison), {})
@@ -121,10 +123,6 @@ def comparison_lock(fleet: Control, task_id: str) -> Generator[None]:
                 f"another fleet compare is at work on {task_id}", hint="Try again in a moment."
             )
         yield
-
-
-def _note(comparison: Comparison) -> str:
-    return f"{comparison.by} has it compared: fleet compare {comparison.task_id}"
 
 
 def _entries(wanted: Sequence[WantedEntry], repeat: int) -> tuple[Entry, ...]:
@@ -181,7 +179,7 @@ def _add(
         title=task.title,
         description=task.description,
         design=task.design,
-        notes="\n".join(x for x in task.notes.split("\n") if x != _note(comparison)),
+        notes=task.notes,
         acceptance_criteria=task.acceptance_criteria,
         priority=task.priority,
         issue_type=task.issue_type,

@@ -21,6 +21,7 @@ from fleet.runs.run_directory import newest_first
 from fleet.schemas import Task
 from fleet.schemas.comparison import DONE, Comparison, Entry
 from fleet.schemas.shown_text import one_line
+from fleet.schemas.waits import SetAside
 
 #: How often a task is closed anew that changes meanwhile.
 _TRIES = 5
@@ -214,7 +215,8 @@ def _put_back(fleet: Control, comparison: Comparison, by: str) -> None:
     if task.status != "blocked":
         return
     note = "the comparison was discarded"
-    fleet.queue.reopen_task(task, by=by, note=note, blocked=comparison.was == "blocked")
+    waits = (comparison.waited or SetAside(note=note)) if comparison.was == "blocked" else None
+    fleet.queue.reopen_task(task, by=by, note=note, waits=waits)
 
 
 def _with_results(fleet: Control, comparison: Comparison) -> Comparison:

@@ -22,6 +22,7 @@ from fleet.runs.run_directory import all_runs
 from fleet.schemas import Closed, FileChange, NeedsHuman, Receipt, Stopped, Task, Usage
 from fleet.schemas.budget import Spend
 from fleet.schemas.comparison import Comparison, Entry, EntryStanding, Result, Size
+from fleet.schemas.shown_text import first_line
 
 
 class EntryDiff(Struct, frozen=True, kw_only=True):
@@ -215,7 +216,7 @@ def _progress_note(facts: EntryFacts) -> str:
 
 def _blocked(task: Task, ending: Ending | None, last: Receipt | None) -> tuple[EntryStanding, str]:
     if ending is None:
-        return "failed", task.notes.strip().rpartition("\n")[2]
+        return "failed", first_line(task.why_blocked)
     why = ending.why
     if isinstance(ending.outcome, Stopped):
         return "stopped", why

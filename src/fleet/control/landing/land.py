@@ -31,7 +31,7 @@ from fleet.processes.supervisor_lock import supervisor_of
 from fleet.queue import open_queue
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Task
-from fleet.schemas.task import WAITS_TO_LAND
+from fleet.schemas.waits import ToLand
 
 #: Seconds between looks at what no file event tells: a supervisor that ended.
 _LOOK_AGAIN = 0.5
@@ -121,8 +121,8 @@ def _reopen_closed(fleet: Control, task_id: str, landing: Landing) -> None:
     """Have a closed task wait to land. The train verifies the commit anew."""
     # The record first: a task that waits without one would wait for ever.
     landing_json.write(fleet.home, task_id, landing)
-    note = f"{WAITS_TO_LAND} on {landing.into}: fleet land"
-    fleet.queue.reopen_task(fleet.get(task_id), by=fleet.by, note=note, blocked=True)
+    waits = ToLand(into=landing.into)
+    fleet.queue.reopen_task(fleet.get(task_id), by=fleet.by, waits=waits)
 
 
 def _landing_of(

@@ -33,6 +33,7 @@ from fleet.landing.train_state import FoldProver, TrainEnd
 from fleet.landing.waiting_work import WaitingWork, work_of_run
 from fleet.schemas import Task
 from fleet.schemas.shown_text import one_line
+from fleet.schemas.waits import TakenBack
 
 _LIMIT = 300.0
 #: Seconds to wait for another lander of the repository, and between two looks.
@@ -267,11 +268,8 @@ def _noted(fleet: Control, task: Task, landing: Landing, commit: str, by: str) -
         return structs.replace(now, landed=structs.replace(now.landed, reverted=commit))
 
     landing_json.change(fleet.home, task.id, reverted)
-    note = (
-        f"its work was taken off {landing.into} by {by} (commit {commit[:12]}). To have it done"
-        f" anew: fleet retry --fresh {task.id}. To leave it: fleet bd close {task.id}"
-    )
-    fleet.queue.reopen_task(task, by=by, note=note, blocked=True)
+    waits = TakenBack(into=landing.into, commit=commit, by=by)
+    fleet.queue.reopen_task(task, by=by, waits=waits)
 
 
 def _now() -> datetime:

@@ -19,7 +19,9 @@ from fleet.home.trusted_commands import untrusted as untrusted_commands
 from fleet.queue.protocol import Filter
 from fleet.runs.outcome_history import attempts_before, read_ending
 from fleet.runs.run_directory import latest_run
-from fleet.schemas import Blocked, Task
+from fleet.schemas import Task
+from fleet.schemas.shown_text import first_line
+from fleet.schemas.waits import OutOfAttempts
 
 #: How many tasks of a status are looked at, and how many blocked ones are named.
 _LOOKED_AT, _NAMED = 200, 5
@@ -84,23 +86,15 @@ def _blocked_task(fleet: Control, task: Task) -> BlockedTask:
 
 
 def block_reasons(fleet: Control, task: Task) -> list[str]:
-    """Why a task is blocked, and the other reasons of the attempts before, latest first.
-
-    The run's own record counts for as long as its words are the last of the notes: the notes may
-    end with a hint, or with what a verify command printed.
-    """
-    notes = task.notes.strip()
+    """Why a task is blocked, and the other reasons of the attempts before, latest first."""
+    own = first_line(task.why_blocked)
+    if not isinstance(task.waits, OutOfAttempts):
+        return [own]
     run = latest_run(fleet.home.task(task.id))
-    ending = read_ending(run) if run is not None else None
-    if run is None or ending is None or not isinstance(ending.settlement, Blocked):
-        return [notes.rpartition("\n")[2]]
-    if not notes.endswith(ending.settlement.note.strip()):
-        return [notes.rpartition("\n")[2]]
-    before = (read_ending(each) for each in attempts_before(run) if ending.counts)
-    failed = [_first(each.why) for each in before if each is not None and each.counts]
-    own = _first(ending.why)
-    others = [why for why in dict.fromkeys(failed) if not own.startswith(why)]
-    return [own, *others]
+    before = (read_ending(each) for each in attempts_before(run)) if run is not None else ()
+    failed = [each.why for each in before if each is not None and each.counts]
+    known = (task.waits.why, own)
+    return [own, *(_first(why) for why in dict.fromkeys(failed) if why not in known)]
 
 
 def _first(text: str) -> str:

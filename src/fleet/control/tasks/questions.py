@@ -1,4 +1,4 @@
-"""Questions of agents and people's answers: `artifacts/Q&A.md`, `asked.json`, the task's notes."""
+"""Questions of agents and people's answers: `Q&A.md`, `asked.json`, and what a task waits for."""
 
 import time
 from datetime import datetime
@@ -18,13 +18,11 @@ from fleet.control.tasks.retry import check_reopenable
 from fleet.errors import BadInput, InvalidTask, Refused
 from fleet.home.task_json import settings_of
 from fleet.queue.protocol import Filter
-from fleet.runs import agent_claim
-from fleet.runs.follow_ups import PROPOSED
-from fleet.runs.outcome_history import read_ending
 from fleet.runs.questions import asked_json, questions_file
 from fleet.runs.questions.asked_json import AskedQuestion, record_answer
 from fleet.runs.run_directory import latest_run
-from fleet.schemas import Blocked, NeedsHuman, Task
+from fleet.schemas import Task
+from fleet.schemas.waits import Asks, PlanWritten, Proposed
 
 #: How much of an answer goes into the notes; all of it is in Q&A.md.
 _NOTE_CAP = 500
@@ -91,22 +89,21 @@ def question_of(fleet: Control, task: Task) -> Question | None:
             default=asked.default, asked_at=asked.at,
             waiting=runs and asked.parked_at is None, way_out=_way_out(task),
         )  # fmt: skip
-    if proposal := _proposal(task):
-        words = task.description.strip()
+    if isinstance(task.waits, Proposed):
         return Question(
-            id=task.id, title=task.title, cwd=_cwd(fleet, task), note=proposal, question=words,
+            id=task.id, title=task.title, cwd=_cwd(fleet, task),
+            note=f"proposed by {task.waits.by}", question=task.description.strip(),
             options=DECISIONS, asked_at=task.created_at, proposed=True,
             way_out=f"fleet answer {task.id} accept|refuse",
         )  # fmt: skip
-    text = questions_file.read(task_dir)
-    note, block = _note(fleet, task), questions_file.open_question(text)
-    if not note and not block:
+    block = questions_file.open_question(questions_file.read(task_dir))
+    plan = isinstance(task.waits, PlanWritten)
+    if not plan and not block and not isinstance(task.waits, Asks):
         return None
-    plan = not block and bool(note) and _waits_with_plan(fleet, task)
     verbs = f"fleet plan show|approve|revise|cancel {task.id}"
     return Question(
-        id=task.id, title=task.title, cwd=_cwd(fleet, task), note=note, question=block, plan=plan,
-        way_out=verbs if plan else _way_out(task),
+        id=task.id, title=task.title, cwd=_cwd(fleet, task), note=_note(task), question=block,
+        plan=plan and not block, way_out=verbs if plan and not block else _way_out(task),
     )  # fmt: skip
 
 
@@ -121,37 +118,11 @@ def _way_out(task: Task) -> str:
     return f'fleet answer {task.id} "…"'
 
 
-def _proposal(task: Task) -> str:
-    """Which agent proposed a task that waits for a person's word; empty if none did."""
-    last = task.notes.strip().rpartition("\n")[2]
-    if task.status != "blocked" or not last.startswith(PROPOSED):
-        return ""
-    return f"proposed {last.removeprefix(PROPOSED).partition(';')[0].strip()}"
-
-
-def _note(fleet: Control, task: Task) -> str:
-    """The note that the last run blocked the task with, if that is still the last note."""
-    run = latest_run(fleet.home.task(task.id))
-    ending = read_ending(run) if run else None
-    if run is not None and ending is not None and isinstance(ending.settlement, Blocked):
-        blocked = agent_claim.read(run.path).blocked is not None
-        asked = blocked or isinstance(ending.outcome, NeedsHuman) or _waits_with_plan(fleet, task)
-        note = ending.settlement.note.strip()
-        return _unmarked(note) if asked and task.notes.strip().endswith(note) else ""
-    # The task was blocked without a run: only the mark tells a question from a remark.
-    last = task.notes.strip().rpartition("\n")[2]
-    return _unmarked(last) if last.startswith(questions_file.MARK) else ""
-
-
-def _waits_with_plan(fleet: Control, task: Task) -> bool:
-    """The last run ended with a plan that can be made into tasks, and not with a question."""
-    run = latest_run(fleet.home.task(task.id))
-    ending = read_ending(run) if run is not None else None
-    if run is None or ending is None or isinstance(ending.outcome, NeedsHuman):
-        return False
-    claim = agent_claim.read(run.path)
-    is_over = claim.done is not None and claim.blocked is None
-    return is_over and not ending.counts and not ending.broke and writes_plan(fleet, task)
+def _note(task: Task) -> str:
+    """What the task was blocked with; empty if that was neither a question nor a plan."""
+    if isinstance(task.waits, Asks):
+        return task.waits.text or task.why_blocked
+    return task.why_blocked if isinstance(task.waits, PlanWritten) else ""
 
 
 def writes_plan(fleet: Control, task: Task) -> bool:
@@ -160,10 +131,6 @@ def writes_plan(fleet: Control, task: Task) -> bool:
         return settings_of(fleet.home, task).expect == "plan"
     except InvalidTask:
         return False
-
-
-def _unmarked(note: str) -> str:
-    return note.removeprefix(questions_file.MARK).strip()
 
 
 def answer(
@@ -189,7 +156,7 @@ def answer(
     if task.status == "in_progress" and asked is not None:
         return _answer_running(fleet, task, asked, text, at=at, by=fleet.by)
     check_reopenable(fleet, task)
-    if _proposal(task):
+    if isinstance(task.waits, Proposed):
         return _decide(fleet, task, text, by=fleet.by)
     if not force and (task.status != "blocked" or question_of(fleet, task) is None):
         raise Refused(
@@ -267,7 +234,7 @@ def _answered_yet_blocked(fleet: Control, task: Task) -> AskedQuestion | None:
         return None
     run = latest_run(task_dir)
     is_of_last = run is not None and run.number == asked.run
-    return asked if is_of_last and _note(fleet, task) else None
+    return asked if is_of_last and isinstance(task.waits, Asks) else None
 
 
 def _answer_running(

@@ -16,6 +16,7 @@ from fleet.errors import BadInput, FleetError, NotFound, Refused
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
 from fleet.queue.beads.lease_ledger import Ledger, LedgerEntry
 from fleet.schemas import NOT_WORK, Lease, Task
+from fleet.schemas.noted_waits import waits_in_notes
 
 #: How often to try the next best tasks after bd gave some to another actor.
 _ROUNDS = 3
@@ -145,9 +146,15 @@ def _is_abandoned(issue: Task, entry: LedgerEntry | None, owner: str, now: datet
 
 
 def with_entry(task: Task, entry: LedgerEntry | None) -> Task:
-    """The task with what the ledger knows of the lease."""
+    """The task with what the ledger knows of it: the lease, and why it is blocked. bd has only the
+    notes for that; what its clients blocked is read from these.
+    """
+    waits = None
+    if task.status == "blocked":
+        known = entry.waits if entry is not None else None
+        waits = known or waits_in_notes(task.notes)
     if entry is None:
-        return task
+        return task if waits is None else structs.replace(task, waits=waits)
     return structs.replace(
         task,
         fence=entry.fence,
@@ -155,6 +162,7 @@ def with_entry(task: Task, entry: LedgerEntry | None) -> Task:
         lease_until=entry.until,
         heartbeat_at=entry.heartbeat_at,
         not_before=entry.not_before,
+        waits=waits,
     )
 
 

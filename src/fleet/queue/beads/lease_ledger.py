@@ -21,9 +21,18 @@ from fleet.queue.protocol import Clock
 from fleet.queue.schedules import ScheduleTable
 from fleet.queue.sql import named_sql
 from fleet.queue.sql.database import SqlRow
-from fleet.queue.sql.row_mapping import from_micros, request_of, request_values, to_micros
+from fleet.queue.sql.row_mapping import (
+    from_micros,
+    request_of,
+    request_values,
+    to_micros,
+    waits_of,
+    waits_text,
+)
 from fleet.queue.sql.sqlite import BUSY_TIMEOUT, Sqlite, translated
 from fleet.schemas import Request
+from fleet.schemas.decision import plain_waits
+from fleet.schemas.waits import Waits
 
 FILE = "ledger.db"
 #: This bell has no listener: a renewal is no news, and writers of news ring the queue's bell.
@@ -42,6 +51,8 @@ class LedgerEntry(Struct, frozen=True, kw_only=True):
     heartbeat_at: datetime | None = None
     not_before: datetime | None = None
     number: int | None = None
+    #: Why the task waits, as long as bd has it as blocked.
+    waits: Waits | None = None
 
     def is_held(self, now: datetime) -> bool:
         return self.until is not None and self.until > now
@@ -62,7 +73,7 @@ class Ledger:
         )
         try:
             with translated(self._db.path):
-                self._db.set_up("", [self._sql["schema"], self._sql["schema_2"]])
+                self._db.set_up("", self._steps)
         except FleetError:
             self._db.close()
             raise
@@ -70,6 +81,10 @@ class Ledger:
     @cached_property
     def _sql(self) -> Mapping[str, str]:
         return named_sql.load(str(Path(__file__).with_name("lease_ledger.sql")))
+
+    @property
+    def _steps(self) -> list[str]:
+        return [self._sql[name] for name in ("schema", "schema_2", "schema_3")]
 
     @cached_property
     def schedules(self) -> ScheduleTable:
@@ -133,6 +148,11 @@ class Ledger:
         """Forget the moment that a task without a lease waits for."""
         self._rows("no_wait", id=entry.task_id, fence=entry.fence)
 
+    def explain(self, entry: LedgerEntry, waits: Waits | None) -> None:
+        """Store why bd is going to have the task as blocked, under the fence of the entry."""
+        text = waits_text(waits and plain_waits(waits))
+        self._rows("explain", id=entry.task_id, fence=entry.fence, waits=text)
+
     def end(self, entry: LedgerEntry) -> None:
         self._rows("end", **_ours(entry))
 
@@ -155,7 +175,7 @@ def _ours(entry: LedgerEntry) -> dict[str, Any]:
 
 
 def _entry_of(row: SqlRow) -> LedgerEntry:
-    task_id, fence, owner, holder, until, heartbeat_at, not_before, number = row
+    task_id, fence, owner, holder, until, heartbeat_at, not_before, number, waits = row
     return LedgerEntry(
         task_id=task_id,
         fence=fence,
@@ -165,4 +185,5 @@ def _entry_of(row: SqlRow) -> LedgerEntry:
         heartbeat_at=from_micros(heartbeat_at),
         not_before=from_micros(not_before),
         number=number,
+        waits=waits_of(waits),
     )

@@ -33,8 +33,12 @@ CREATE TABLE schedules (
     record TEXT NOT NULL
 ) WITHOUT ROWID;
 
+-- name: schema_3
+-- Why bd has the task as blocked, as JSON; empty: a client of bd blocked it, or it is not blocked.
+ALTER TABLE entries ADD COLUMN waits TEXT NOT NULL DEFAULT '';
+
 -- name: columns
-task_id, fence, owner, holder, until, heartbeat_at, not_before, number
+task_id, fence, owner, holder, until, heartbeat_at, not_before, number, waits
 
 -- name: entries
 SELECT {columns} FROM entries WHERE task_id IN (SELECT value FROM json_each(:ids))
@@ -55,7 +59,7 @@ INSERT INTO entries (task_id, fence, owner, holder, until, heartbeat_at)
 VALUES (:id, 1, :owner, :holder, :until, :now)
 ON CONFLICT (task_id) DO UPDATE
 SET fence = fence + 1, owner = :owner, holder = :holder, until = :until, heartbeat_at = :now,
-    not_before = NULL
+    not_before = NULL, waits = ''
 WHERE (owner IS NULL OR until <= :now) AND (not_before IS NULL OR not_before <= :now)
 RETURNING fence
 
@@ -76,6 +80,10 @@ UPDATE entries SET not_before = :not_before WHERE {ours}
 
 -- name: no_wait
 UPDATE entries SET not_before = NULL WHERE task_id = :id AND fence = :fence
+
+-- name: explain
+INSERT INTO entries (task_id, waits) VALUES (:id, :waits)
+ON CONFLICT (task_id) DO UPDATE SET waits = :waits WHERE fence = :fence
 
 -- name: end
 UPDATE entries SET owner = NULL, holder = NULL, until = NULL WHERE {ours}

@@ -40,6 +40,7 @@ from fleet.schemas import (
     Task,
     Wish,
 )
+from fleet.schemas.waits import Waits
 
 #: How soon a change by a bare `bd` is noticed.
 _LOOK_AGAIN = timedelta(seconds=2)
@@ -124,15 +125,22 @@ class BeadsQueue:
         self.ledger.delete_request(request.id)
 
     def reopen_task(
-        self, task: Task, *, by: str, note: str = "", blocked: bool = False, anew: bool = False
+        self,
+        task: Task,
+        *,
+        by: str,
+        note: str = "",
+        waits: Waits | None = None,
+        anew: bool = False,
     ) -> Task:
         del anew  # attempts are counted in the home
         with self.locked():
             entry, issue = self._unchanged(task)
             if entry.is_held(self.ledger.now()):
                 raise Refused(f"{task.id} is being worked on by {entry.owner}")
-            if blocked or (issue.status, issue.assignee) != ("open", ""):
-                end = Blocked(note=note) if blocked else Released(note=note)
+            self.ledger.explain(entry, waits)
+            if waits is not None or (issue.status, issue.assignee) != ("open", ""):
+                end = Released(note=note) if waits is None else Blocked(waits=waits)
                 issue = self.settlements.write(task.id, by, end)
             self.ledger.end(entry)  # a lease that ran out and was never ended
             self.ledger.no_wait(entry)

@@ -12,6 +12,8 @@ from fleet.queue.beads.bd_cli.bd_calls import Tracker, fitting
 from fleet.queue.beads.lease_ledger import Ledger, LedgerEntry
 from fleet.queue.protocol import LeaseLost, lost_lease
 from fleet.schemas import Blocked, Closed, Lease, Released, Settlement, Task
+from fleet.schemas.decision import plain_waits
+from fleet.schemas.waits import ToMend, note_of
 
 _TRIES: Final = 2
 
@@ -70,14 +72,17 @@ class Settlements:
     ) -> bool:
         """Whether a lease is still to be settled in bd; what is done or lost is ended here."""
         settlement = due.settlement
-        done = issue is not None and _is_done(issue, settlement)
+        done = issue is not None and _is_done(issue, due)
         if issue is None or not (done or _is_ours(issue, due.lease, settlement)):
             self._ledger.end(due.entry)
             answers[due.id] = LeaseLost(task_id=due.id, why=_taken_away(issue))
             return False
+        # Before the write: a crash after it must not make the task claimable too early, and a
+        # blocked task must not be without its reason.
         if isinstance(settlement, Released):
-            # Before the write: a crash after it must not make the task claimable too early.
             self._ledger.put_off(due.entry, settlement.not_before)
+        elif isinstance(settlement, Blocked):
+            self._ledger.explain(due.entry, settlement.waits)
         if done:
             self._ledger.end(due.entry)
         return not done
@@ -119,10 +124,10 @@ class Settlements:
             return LeaseLost(task_id=task_id, why=_taken_away(issue))
         if not isinstance(settlement, Closed):
             raise QueueError(refusal.message, hint=refusal.hint)
-        note = (
-            f"bd does not let fleet close it: {refusal.message}\nIt was done: {settlement.reason}"
-        )
-        return self.write(task_id, lease.owner, Blocked(note=note))
+        why = f"bd does not let fleet close it: {refusal.message}"
+        waits = ToMend(what=f"{why}\nIt was done: {settlement.reason}")
+        self._ledger.explain(self._ledger.entry(task_id), waits)
+        return self.write(task_id, lease.owner, Blocked(waits=waits))
 
     def lost(self, lease: Lease, entry: LedgerEntry) -> LeaseLost:
         """Why a lease no longer holds, by the ledger and, of a task that is free, by bd."""
@@ -151,7 +156,8 @@ class Settlements:
                 self._tracker.close(task_id, owner, fitting(reason))
             case Released(note=note):
                 self._tracker.put(task_id, owner, "open", fitting(note))
-            case Blocked(note=note):
+            case Blocked(waits=waits):
+                note = note_of(waits, task_id)
                 self._tracker.put(task_id, owner, "blocked", fitting(note))
 
 
@@ -165,13 +171,16 @@ def _has_status(issue: Task, settlement: Settlement) -> bool:
             return (issue.status, issue.assignee) == ("blocked", "")
 
 
-def _is_done(issue: Task, settlement: Settlement) -> bool:
+def _is_done(issue: Task, due: _Due) -> bool:
     """Did an earlier try, cut short, already do everything?"""
+    settlement = due.settlement
     match settlement:
         case Closed(reason=reason):
             return issue.status == "closed" and issue.close_reason == fitting(reason)
-        case Released(note=note) | Blocked(note=note):
-            return _has_status(issue, settlement) and fitting(note) in issue.notes
+        case Released():
+            return _has_status(issue, settlement)
+        case Blocked(waits=waits):
+            return _has_status(issue, settlement) and due.entry.waits == plain_waits(waits)
 
 
 def _is_ours(issue: Task, lease: Lease, settlement: Settlement) -> bool:

@@ -17,6 +17,8 @@ from fleet.queue.sql.sql_queue import TITLE_LIMIT, SqlQueue
 from fleet.queue.sql.tracker import comments
 from fleet.queue.sql.tracker.related import blockers_of, open_children
 from fleet.schemas import Status, Task
+from fleet.schemas.noted_waits import last_line, spoken_waits
+from fleet.schemas.waits import Asks, SetAside, Waits
 
 if TYPE_CHECKING:
     from fleet.queue.sql.tracker.search import Search
@@ -39,6 +41,8 @@ class Change(Struct, frozen=True, kw_only=True):
     assignee: str | None = None
     defer_until: datetime | UnsetType | None = UNSET
     append_notes: str = ""
+    #: Why the task is blocked from now on; None: that follows from status and notes.
+    waits: Waits | None = None
     comment: str = ""
     add_labels: Sequence[str] = ()
     remove_labels: Sequence[str] = ()
@@ -87,6 +91,7 @@ def in_status(task: Task, status: Status, now: datetime) -> Task:
         lease_until=None,
         heartbeat_at=None,
         not_before=None,
+        waits=None,
     )
 
 
@@ -235,7 +240,8 @@ def _check_holder(task: Task, change: Change, actor: str) -> None:
         )
 
 
-def _changed(task: Task, change: Change, now: datetime) -> Task:
+def _changed(before: Task, change: Change, now: datetime) -> Task:
+    task = before
     title = change.fields.get("title", "")
     if len(title) > TITLE_LIMIT:
         raise BadInput(f"title must be {TITLE_LIMIT} characters or less (got {len(title)})")
@@ -262,7 +268,21 @@ def _changed(task: Task, change: Change, now: datetime) -> Task:
         more["metadata"] = {
             key: value for key, value in merged.items() if key not in change.unset_metadata
         }
-    return structs.replace(task, **more)
+    return structs.replace(task, **more, waits=_waits(before, task.status, change))
+
+
+def _waits(before: Task, status: str, change: Change) -> Waits | None:
+    """Why the task waits after a change. A client of bd that sets a task to blocked and notes a
+    question asks it. The question is open, whatever is noted later, until the status changes.
+    """
+    if change.waits is not None or status != "blocked":
+        return change.waits
+    said = change.append_notes or str(change.fields.get("notes", ""))
+    asked = spoken_waits(said)
+    if before.status != "blocked":
+        return asked or SetAside(note=last_line(said))
+    replaced = before.waits is None or isinstance(before.waits, Asks | SetAside)
+    return asked if replaced and isinstance(asked, Asks) else before.waits
 
 
 def _relabel(queue: SqlQueue, task: Task, change: Change) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 from fleet.errors import SchemaTooNew
 from fleet.queue.sql.database import Database
 
+#: The version of the schema that has a column for why a task waits.
+WITH_WAITS = 8
 _FOLDER = Path(__file__).parent / "migrations"
 
 
@@ -20,8 +22,11 @@ def migrate(
     script: Callable[[str], None],
     backup: Callable[[int], None],
     todo: Sequence[str] | None = None,
+    home: Path | None = None,
 ) -> None:
-    """Bring the schema up to date in one transaction; refuse one from a later fleet."""
+    """Bring the schema up to date in one transaction; refuse one from a later fleet. Of a queue
+    with tasks, `home` tells how the last runs ended.
+    """
     todo = steps() if todo is None else todo
     if version(db) == len(todo):
         return
@@ -36,6 +41,10 @@ def migrate(
             backup(have)
         for step in todo[have:]:
             script(step)
+        if 0 < have < WITH_WAITS <= len(todo):
+            from fleet.queue.sql.convert_waits import convert_waits  # once in a queue's life
+
+            convert_waits(db, home)
         db.rows(
             "INSERT INTO meta (key, value) VALUES ('schema_version', :v)"
             " ON CONFLICT (key) DO UPDATE SET value = excluded.value",

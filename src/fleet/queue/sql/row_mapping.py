@@ -22,11 +22,14 @@ from fleet.schemas import (
     Task,
     settings_in,
 )
+from fleet.schemas.decision import plain_waits
 from fleet.schemas.hosts.host import needs_of, repository_of
 from fleet.schemas.task import IN_METADATA
+from fleet.schemas.waits import Waits, note_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_WAITS = msgspec.json.Decoder(Waits)
 
 COLUMNS = tuple(name for name in Task.__struct_fields__ if name not in ("labels", *IN_METADATA))
 _MOMENTS = (
@@ -37,6 +40,7 @@ _MOMENTS = (
 #: What is left of a settlement, but for the moments and the note.
 _LEFT = (
     "fence", "status", "assignee", "close_reason", "not_before", "runs", "attempts", "last_host",
+    "waits",
 )  # fmt: skip
 
 #: Columns that follow from a task's metadata, so that a claim need not read that.
@@ -78,9 +82,25 @@ def to_columns(task: Task) -> dict[str, Any]:
     return values | {
         "metadata": to_json(task.metadata),
         "extra": to_json(task.extra),
+        "waits": waits_text(task.waits),
         "requires": "\n".join(needs_of(settings)),
         "repository": repository_of(settings),
     }
+
+
+def waits_text(waits: Waits | None) -> str:
+    """The column of why a task waits; empty: nothing is stored."""
+    return "" if waits is None else msgspec.json.encode(waits).decode()
+
+
+def waits_of(text: str) -> Waits | None:
+    """What the column says; None also for a kind that only a later fleet knows."""
+    if not text:
+        return None
+    try:
+        return _WAITS.decode(text)
+    except msgspec.ValidationError:
+        return None
 
 
 def task_of(row: SqlRow) -> Task:
@@ -91,6 +111,7 @@ def task_of(row: SqlRow) -> Task:
             values[name] = moment(values[name])
     for name in ("metadata", "extra"):
         values[name] = {} if values[name] == "{}" else msgspec.json.decode(values[name])
+    values["waits"] = waits_of(values["waits"])
     if settings := settings_in(values["metadata"]):
         values |= {name: settings.get(name) for name in IN_METADATA}
     labels: str | None = row[len(COLUMNS)]
@@ -126,6 +147,7 @@ def settled_row(lease: Lease, settlement: Settlement, at: datetime) -> dict[str,
         "assignee": "",
         "note": "",
         "new_line": "\n",
+        "waits": "",
         # The lease's holder has counted: no other process may while it holds the lease.
         "runs": lease.task.runs,
         "attempts": lease.task.attempts,
@@ -141,8 +163,10 @@ def settled_row(lease: Lease, settlement: Settlement, at: datetime) -> dict[str,
             }
         case Released(note=note, not_before=not_before):
             values |= {"status": "open", "note": note, "not_before": to_micros(not_before)}
-        case Blocked(note=note):
-            values |= {"status": "blocked", "note": note}
+        case Blocked(waits=given):
+            waits = plain_waits(given)
+            note = note_of(waits, lease.task.id)
+            values |= {"status": "blocked", "note": note, "waits": waits_text(waits)}
     return values
 
 

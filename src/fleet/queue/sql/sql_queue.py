@@ -34,7 +34,9 @@ from fleet.schemas import (
     Task,
     Wish,
 )
+from fleet.schemas.decision import plain_waits
 from fleet.schemas.hosts.host import LEFT_TO_OTHERS, SILENT
+from fleet.schemas.waits import Waits, note_of
 
 TITLE_LIMIT = 500
 #: The file of the Queue verbs.
@@ -214,14 +216,22 @@ class SqlQueue:
         self.rows("delete_request", {"id": request.id})
 
     def reopen_task(
-        self, task: Task, *, by: str, note: str = "", blocked: bool = False, anew: bool = False
+        self,
+        task: Task,
+        *,
+        by: str,
+        note: str = "",
+        waits: Waits | None = None,
+        anew: bool = False,
     ) -> Task:
         from fleet.queue.sql.edit_task import Change, edit
 
+        waits = waits and plain_waits(waits)
         change = Change(
-            status="blocked" if blocked else "open",
+            status="open" if waits is None else "blocked",
             assignee="",
-            append_notes=note,
+            append_notes=note if waits is None else note or note_of(waits, task.id),
+            waits=waits,
             fields={"not_before": None, **({"attempts": 0} if anew else {})},
             any_host=anew,
             if_status=task.status,

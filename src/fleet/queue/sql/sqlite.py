@@ -141,7 +141,7 @@ class Sqlite:
                     "INSERT INTO meta (key, value) VALUES ('prefix', ?) ON CONFLICT DO NOTHING",
                     (prefix,),
                 )
-        migrate(self, self._script, self._backup, steps)
+        migrate(self, self._script, self._backup, steps, self._identity.home)
         self._identity.check(self._own_id(), self.path)
         self._files = DatabaseFiles(files.main, files_of(self.path).log)
 

@@ -13,8 +13,6 @@ from fleet.files.safe_read import check_directory, read_bounded
 
 FILE = Path("artifacts") / "Q&A.md"
 LARGEST = 4 << 20
-#: What a note begins with that is a question to a person.
-MARK = "QUESTION:"
 _HEADING = re.compile(r"^##\s*(Q|A)\b:?[ \t]*(.*)$", re.MULTILINE)
 
 

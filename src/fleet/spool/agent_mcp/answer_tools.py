@@ -16,8 +16,8 @@ from fleet.home import task_json
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.runs import agent_claim, follow_ups
 from fleet.runs.agent_claim import AgentClaim
-from fleet.runs.follow_ups import PROPOSED
 from fleet.runs.questions import asked_json, questions_file
+from fleet.schemas.waits import Asks, Proposed, words
 from fleet.spool.agent_mcp.tool_server import PARKED
 from fleet.spool.agent_rights import AllowedLine, allowed
 from fleet.spool.answer_by_program import answer_on_beads
@@ -133,7 +133,7 @@ def _park(given: ParkArguments, asker: Asker) -> Served:
     if asked.answer is not None:
         return Served(answer=Answer(out=asked.answer))
     said = AgentClaim(
-        blocked=f"{questions_file.MARK} {asked.question.splitlines()[0]}", by=asker.mark
+        blocked=words(Asks(text=asked.question.splitlines()[0]), asker.task_id), by=asker.mark
     )
     agent_claim.record(asker.run.path, said)
     return Served(
@@ -151,13 +151,12 @@ def _propose(
     if known := tree.titled(title):
         return Served(answer=Answer(out=f"{known} was proposed already with this title."))
     check_proposals(len(follow_ups.of_run(asker.run)), tree.size, settings.depth)
-    words = ["create", f"--title={title}", f"--description={given.description}", "--silent"]
-    words += [f"--deps={asker.task_id}"] if given.after_this else []
-    line = allowed("bd", words, task=asker.task_id, follow_ups=asker.follow_ups())
+    typed = ["create", f"--title={title}", f"--description={given.description}", "--silent"]
+    typed += [f"--deps={asker.task_id}"] if given.after_this else []
+    line = allowed("bd", typed, task=asker.task_id, follow_ups=asker.follow_ups())
     held = asker.config.followups != "auto"
     if held:
-        note = f"{PROPOSED} by the {asker.name}; fleet answer ID accept, or refuse"
-        line = line.with_flag("notes", note)
+        line = line.with_flag("notes", words(Proposed(by=asker.proposer), "ID"))
     request = AgentRequest(program="bd", args=())  # its line names no files
     answer = (
         answer_on_beads(line, request, asker, held=held)

@@ -37,6 +37,7 @@ from fleet.schemas import (
 )
 from fleet.schemas.decision import Decision, blocked
 from fleet.schemas.hosts.code_origin import CodeOrigin
+from fleet.schemas.waits import ToMend
 from fleet.supervisor.hosts.live_sender import LiveSender
 from fleet.supervisor.queue_io.queue_thread import QueueThread
 from fleet.supervisor.worker_pool import WorkerPool
@@ -210,8 +211,7 @@ class HostTravel:
             raise FleetError(why)
         elif why and bears_out(decision.settlement):
             landing_json.forget_mark(home, task.id)
-            way = f"Once that is mended: fleet retry {task.id}"
-            return structs.replace(blocked(f"{why}. {way}"), counts=decision.counts)
+            return structs.replace(blocked(ToMend(what=why), task.id), counts=decision.counts)
         if elsewhere and landing is not None and origin.lands_at_maker and settings.made_on:
             _leave_landing(home, task.id, settings.made_on)
         if elsewhere and isinstance(answer, ResultPushed):

@@ -22,17 +22,13 @@ from fleet.runs import closed_by_hand
 from fleet.runs.outcome_history import believed_ending, was_put_off
 from fleet.runs.run_directory import began_at, latest_run
 from fleet.schemas import Blocked, Lease, Task
+from fleet.schemas.waits import PAST_FLEET, Asks, ClosedPastFleet
 from fleet.settlement.end_run import is_answered
 from fleet.spending.budgets import begins_a_day
 from fleet.supervisor.state import QueueChanged, SupervisorState
 
 #: How many waiting tasks are looked at when an account has room: the most urgent come first.
 _LOOK_AT = 100
-#: Why a task was opened again.
-_PAST_FLEET = (
-    "it was closed past fleet while its agent was at work, and nothing shows that it is done;"
-    " to close it all the same: fleet bd close"
-)
 
 
 class HeldBack(Struct, frozen=True, kw_only=True):
@@ -165,12 +161,11 @@ def go_on_if_answered(state: SupervisorState, task: Task, task_dir: Path | None)
     ending = believed_ending(run) if run is not None and is_answered(run) else None
     if ending is None or not isinstance(ending.settlement, Blocked):
         return
-    why = ending.settlement.note.strip()
 
     def reopen(queue: Queue) -> Task | None:
         try:
             now = queue.get(task.id)
-            if now.status != "blocked" or not now.notes.strip().endswith(why):
+            if now.fence != task.fence or not isinstance(now.waits, Asks):
                 return None
             return queue.reopen_task(now, by=state.queue.owner, note="ANSWERED")
         except (NotFound, Refused):
@@ -201,15 +196,16 @@ def undo_close(state: SupervisorState, lease: Lease, task_dir: Path) -> None:
             if closed_by_hand.noted(task_dir, began):
                 return None
             # Once: an agent that closes the task again would go on for ever.
-            again = _PAST_FLEET in task.notes
-            by = state.queue.owner
-            return queue.reopen_task(task, by=by, note=_PAST_FLEET, blocked=again)
+            again = closed_by_hand.was_undone(task_dir)
+            closed_by_hand.note_undone(task_dir)
+            waits = ClosedPastFleet() if again else None
+            return queue.reopen_task(task, by=state.queue.owner, note=PAST_FLEET, waits=waits)
         except (NotFound, Refused):
             return None
 
     def reopened(task: Task | None) -> None:
         if task is not None:
-            text = f"{task.id}: opened again ({task.status}): {_PAST_FLEET}"
+            text = f"{task.id}: opened again ({task.status}): {PAST_FLEET}"
             state.log.say("reopened", text, task_dir=task_dir, task=task.id)
 
     state.queue.call(reopen, reopened, owed=True)

@@ -30,6 +30,7 @@ from fleet.runs.outcome_history import believed_ending, history
 from fleet.runs.run_directory import check_task_directory, latest_run
 from fleet.schemas import Lease, Released, Task
 from fleet.schemas.decision import Decision, blocked, plain_text, released
+from fleet.schemas.waits import ToMend
 from fleet.settlement.session_files import keep_sessions
 from fleet.settlement.settle_table import stopped
 from fleet.supervisor.active.follow_runs import RunFollower
@@ -196,23 +197,23 @@ class RunStarter:
             with suppress(OSError):
                 if task_dir is not None:
                     task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-            why = f"invalid: {error.message}. {error.hint}".rstrip(" .")
-            way = f"Once that is mended: fleet retry {assignment.task_id}"
-            settle(self._state, assignment, blocked(f"{why}. {way}"), task_dir)
+            waits = ToMend(what=f"invalid: {error.message}", hint=error.hint)
+            settle(self._state, assignment, blocked(waits, assignment.task_id), task_dir)
         else:
             why = f"{error.filename or assignment.task_id}: {error.strerror or error}"
             if self._state.config.shares_queue:  # a fault of this machine's files
                 settle(self._state, assignment, released(f"not on this host: {why}", declined=why))
             else:
-                way = f"Move it away to go on. Then: fleet retry {assignment.task_id}"
-                settle(self._state, assignment, blocked(f"invalid: {why}. {way}"))
+                waits = ToMend(what=f"invalid: {why}", hint="Move it away to go on.")
+                settle(self._state, assignment, blocked(waits, assignment.task_id))
 
     def _not_here(self, assignment: Assignment, error: NotHere) -> Decision:
         """What this machine lacks another host may have; without other hosts a person looks."""
-        why = f"{error.message}. {error.hint}".rstrip(" .")
         if self._state.config.shares_queue:
+            why = f"{error.message}. {error.hint}".rstrip(" .")
             return released(f"not on this host: {why}", declined=error.message)
-        return blocked(f"invalid: {why}. Once that is mended: fleet retry {assignment.task_id}")
+        waits = ToMend(what=f"invalid: {error.message}", hint=error.hint)
+        return blocked(waits, assignment.task_id)
 
     def _begin(self, assignment: Assignment, task_dir: Path) -> None:
         """Begin a run, or have the directory made ready first. Raises FleetError."""

@@ -12,6 +12,7 @@ from fleet.queue.protocol import Draft
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import write_ending
 from fleet.schemas import Blocked, Check, Closed, Finding, Finished, Settings, Verdict
+from fleet.schemas.waits import SetAside
 from tests.builders import HOUR, NOW, a_run, an_ending
 from tests.settled import settle
 from tests.unit.control.test_usage import receipt
@@ -55,7 +56,9 @@ def test_entries_stand_beside_each_other_with_what_they_showed(fleet, compared, 
     """Verdict, checks and broken rules are of each entry's own receipt."""
     good = end_entry(fleet, leases, compared, "claude", Closed(reason="ok"), Verdict(checked=True))
     broken = Verdict(findings=(Finding(rule="verify_failed", what="make test"),))
-    bad = end_entry(fleet, leases, compared, "codex", Blocked(note="unverified"), broken)
+    bad = end_entry(
+        fleet, leases, compared, "codex", Blocked(waits=SetAside(note="unverified")), broken
+    )
     found = read_comparison(fleet, compared.id, NOW)
     assert (found.id, found.title, found.state) == (compared.id, "Make it loud", "running")
     first, second = found.entries
@@ -85,7 +88,9 @@ def test_a_compared_task_waits_for_its_tries_and_then_for_a_person(fleet, compar
     assert (found.group, found.reason) == ("waiting", "0 of 2 entries are over")
     end_entry(fleet, leases, compared, "claude", Closed(reason="ok"), Verdict(checked=True))
     assert row(fleet, compared).reason == "1 of 2 entries are over"
-    end_entry(fleet, leases, compared, "codex", Blocked(note="unverified"), Verdict())
+    end_entry(
+        fleet, leases, compared, "codex", Blocked(waits=SetAside(note="unverified")), Verdict()
+    )
     found = row(fleet, compared)
     assert (found.group, found.way_on.verb) == ("needs_you", "pick")
     assert found.way_on.line == f"fleet compare {compared.id}"

@@ -14,6 +14,7 @@ from fleet.queue.protocol import Draft
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import write_ending
 from fleet.schemas import Blocked, Closed, Finished
+from fleet.schemas.waits import SetAside
 from tests.builders import HOUR, NOW, a_run, an_ending
 from tests.settled import settle
 from tests.unit.control.test_usage import receipt
@@ -74,7 +75,7 @@ def test_a_graph_of_no_task_is_refused(fleet):
 def ran(fleet, *, closed=True, **facts):
     task = fleet.queue.add(Draft(title="t"))
     run = a_run(fleet.home.task(task.id))
-    settlement = Closed(reason="ok") if closed else Blocked(note="failed")
+    settlement = Closed(reason="ok") if closed else Blocked(waits=SetAside(note="failed"))
     write_ending(run, an_ending(Finished(), settlement, counts=True, at=NOW))
     told = receipt(task_id=task.id, good=closed, started_at=NOW - HOUR, **facts)
     receipt_json.write(run, told)

@@ -13,6 +13,7 @@ from fleet.queue.sql.tracker.comments import comment
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import write_ending
 from fleet.schemas import Blocked, Failed, Finding, Verdict
+from fleet.schemas.waits import SetAside
 from tests.builders import NOW, a_run, an_ending
 from tests.unit.control.test_usage import receipt
 
@@ -41,7 +42,9 @@ def test_its_runs_are_told_with_how_each_ended(fleet, task):
     """The receipt is the latest one, with the rules that it broke, scope first."""
     first, second = a_run(fleet.home.task(task.id)), a_run(fleet.home.task(task.id))
     write_ending(first, an_ending(Failed(reason="denied"), why="it was denied", counts=True))
-    write_ending(second, an_ending(Failed(reason="denied"), Blocked(note="x"), counts=True))
+    write_ending(
+        second, an_ending(Failed(reason="denied"), Blocked(waits=SetAside(note="x")), counts=True)
+    )
     (second.path / DIFF).write_text("diff --git a/a b/a\n")
     broken = Verdict(
         findings=(Finding(rule="verify_failed", what="make"),),

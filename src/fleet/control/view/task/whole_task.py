@@ -115,7 +115,7 @@ def read_whole_task(fleet: Control, word: str, now: datetime) -> WholeTask:
     return WholeTask(
         as_of=now,
         row=row,
-        task=structs.replace(task, notes=task.notes_now),
+        task=task,
         invalid=details.invalid,
         hint=details.hint,
         settings=tuple(settings_shown(details)),

@@ -23,7 +23,7 @@ LONG = 30_000
 _FIELDS = frozenset(Task.__struct_fields__) - frozenset(
     (
         "status", "labels", "metadata", "extra", "fence", "lease_owner", "lease_until",
-        "heartbeat_at", "not_before", *IN_METADATA,
+        "heartbeat_at", "not_before", "waits", *IN_METADATA,
     )
 )  # fmt: skip
 

@@ -150,7 +150,8 @@ class Postgres:
         if version < len(todo) or (version > len(todo) and not later):
             with self.writing():
                 self._lock_schema()
-                migrate.migrate(self, self._script, self._backup, todo)
+                home = self.identity.home if self.identity is not None else None
+                migrate.migrate(self, self._script, self._backup, todo, home)
         self._check_identity()
         self._is_set_up = True
 

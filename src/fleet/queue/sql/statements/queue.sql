@@ -79,7 +79,7 @@ SELECT tasks.id FROM tasks {by_queue_order} WHERE {claimable}
 UPDATE tasks
 SET status = 'in_progress', assignee = :owner, lease_owner = :owner, lease_until = :until,
     heartbeat_at = :now, fence = fence + 1, runs = runs + 1, started_at = coalesce(started_at, :now),
-    updated_at = :now, not_before = NULL, defer_until = NULL
+    updated_at = :now, not_before = NULL, defer_until = NULL, waits = ''
 WHERE {is_picked}
 RETURNING {task_columns}
 
@@ -92,7 +92,7 @@ RETURNING id
 UPDATE tasks
 SET status = :status, assignee = :assignee, lease_owner = NULL, lease_until = NULL,
     closed_at = :closed_at, close_reason = :close_reason, not_before = :not_before,
-    runs = :runs, attempts = :attempts, last_host = :last_host,
+    runs = :runs, attempts = :attempts, last_host = :last_host, waits = :waits,
     notes = CASE WHEN :note = '' THEN notes
                  WHEN notes = '' THEN :note
                  ELSE notes || :new_line || :note END,

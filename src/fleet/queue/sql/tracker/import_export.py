@@ -20,6 +20,7 @@ from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker import comments as talk
 from fleet.queue.sql.tracker.related import tasks_of
 from fleet.schemas import Comment, Dependency, Task
+from fleet.schemas.noted_waits import waits_in_notes
 
 _CHILD = re.compile(r"(.+)\.(\d{1,9})")
 _BATCH = 500
@@ -117,7 +118,7 @@ class _Arrival:
         found = self.queue.rows("get", {"id": task.id})
         if not found:
             self.report.new += 1
-            self.queue.insert(task)
+            self.queue.insert(_with_waits(task))
             return True
         return self._replace(task_of(found[0]), task)
 
@@ -127,6 +128,10 @@ class _Arrival:
             self.report.stale.append(task.id)
             return False
         after = structs.replace(task, **{name: getattr(local, name) for name in _KEPT})
+        if local.status == after.status:
+            after = structs.replace(after, waits=local.waits)
+        else:
+            after = _with_waits(after)
         changes = _changes(local, after)
         if local.lease_owner is not None:
             self.report.running.append(task.id)
@@ -209,6 +214,12 @@ class _Arrival:
         self.report.skipped_edges.append(f"{edge.task_id} -> {edge.depends_on_id}: {why}")
 
 
+def _with_waits(task: Task) -> Task:
+    """The task with why it waits: another tracker has that in the notes alone."""
+    blocked = task.status == "blocked"
+    return structs.replace(task, waits=waits_in_notes(task.notes) if blocked else None)
+
+
 def _second(task: Task) -> int:
     """Other trackers keep whole seconds."""
     return (to_micros(task.updated_at) or 0) // 1_000_000
@@ -221,7 +232,7 @@ def _changes(before: Task, after: Task) -> str:
         parts.append(f"status {before.status} → {after.status}")
     for name in before.__struct_fields__:
         same = _plain(getattr(before, name)) == _plain(getattr(after, name))
-        if not same and name not in (*_KEPT, "status", "updated_at", "heartbeat_at"):
+        if not same and name not in (*_KEPT, "status", "updated_at", "heartbeat_at", "waits"):
             parts.append(name)
     return ", ".join(parts)
 

@@ -51,6 +51,11 @@ export interface ActShown {
   fields: ActField[];
 }
 
+export interface Asks {
+  kind: "question";
+  text: string;
+}
+
 export interface Band {
   kind: "account" | "budget" | "paused" | "supervisor";
   name: string;
@@ -78,11 +83,24 @@ export interface Budget {
   tokens?: number | null;
 }
 
+export interface BudgetSpent {
+  kind: "budget";
+  what: string;
+}
+
 export interface BudgetStatus {
   scope: "account" | "day" | "project" | "task";
   name: string;
   budget: Budget;
   spent: Spend;
+}
+
+export interface CannotLand {
+  kind: "unlandable";
+  why: string;
+  tries: number;
+  into: string;
+  against: string;
 }
 
 export interface Changes {
@@ -117,6 +135,10 @@ export interface Check {
   trouble: string;
 }
 
+export interface ClosedPastFleet {
+  kind: "unproved_close";
+}
+
 export interface Command {
   text: string;
   failed: boolean;
@@ -131,6 +153,11 @@ export interface Comment {
   author: string;
   text: string;
   created_at: string;
+}
+
+export interface Compared {
+  kind: "comparison";
+  by: string;
 }
 
 export interface ComparedEntry {
@@ -257,6 +284,11 @@ export interface GroupCounts {
   done: number;
 }
 
+export interface Halted {
+  kind: "stopped";
+  by: string;
+}
+
 export interface HeldCoder {
   name: string;
   fault: "account" | "crash" | "fabrication" | "missing";
@@ -374,6 +406,11 @@ export interface Misplaced {
   shared: string[];
 }
 
+export interface NeedsApproval {
+  kind: "approval";
+  reasons: string[];
+}
+
 export interface Now {
   seq: number;
   as_of: string;
@@ -393,6 +430,22 @@ export interface NowChange {
   counts: GroupCounts;
   rows: TaskRow[];
   gone: string[];
+}
+
+export interface OutOfAttempts {
+  kind: "attempts";
+  why: string;
+  made: number;
+  limit: number;
+}
+
+export interface OutOfScope {
+  kind: "scope";
+  what: string;
+}
+
+export interface PlanWritten {
+  kind: "plan";
 }
 
 export interface Policy {
@@ -415,6 +468,11 @@ export interface Policy {
   limits: Limits;
   budget: Budget;
   ask_wait: number | null;
+}
+
+export interface Proposed {
+  kind: "proposal";
+  by: string;
 }
 
 export interface Question {
@@ -549,6 +607,11 @@ export interface Segment {
   verdict?: string;
 }
 
+export interface SetAside {
+  kind: "by_hand";
+  note: string;
+}
+
 export interface SettingOf {
   name: string;
   value: string;
@@ -601,6 +664,13 @@ export interface SupervisorNow {
   lost_log_lines: number;
 }
 
+export interface TakenBack {
+  kind: "reverted";
+  into: string;
+  commit: string;
+  by: string;
+}
+
 export interface Task {
   id: string;
   title: string;
@@ -635,6 +705,7 @@ export interface Task {
   runs: number;
   attempts: number;
   last_host: string;
+  waits: Asks | Proposed | PlanWritten | NeedsApproval | ToLand | CannotLand | Compared | OutOfAttempts | OutOfScope | BudgetSpent | ToMend | Halted | TakenBack | ClosedPastFleet | SetAside | null;
   cwd: string | null;
   coder: string | null;
   model: string | null;
@@ -693,6 +764,17 @@ export interface Timeline {
   waits: Segment[];
   bands: Band[];
   more: number;
+}
+
+export interface ToLand {
+  kind: "landing";
+  into: string;
+}
+
+export interface ToMend {
+  kind: "broken";
+  what: string;
+  hint: string;
 }
 
 export interface Transcript {

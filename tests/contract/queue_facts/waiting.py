@@ -1,0 +1,91 @@
+"""Why a blocked task waits: a value in its row, on every queue the same."""
+
+from datetime import timedelta
+
+import pytest
+
+from fleet.queue.protocol import Draft, Filter
+from fleet.schemas import Blocked, Released
+from fleet.schemas.waits import (
+    Asks,
+    BudgetSpent,
+    CannotLand,
+    ClosedPastFleet,
+    Compared,
+    Halted,
+    NeedsApproval,
+    OutOfAttempts,
+    OutOfScope,
+    PlanWritten,
+    Proposed,
+    SetAside,
+    TakenBack,
+    ToLand,
+    ToMend,
+)
+from tests.settled import settle, settled
+
+TTL = timedelta(minutes=5)
+ONE_OF_EACH = (
+    Asks(text="which colour?\nred; or blue"),
+    Proposed(by="the agent of fleet-1"),
+    PlanWritten(),
+    NeedsApproval(reasons=("no check ran", "it changes what is protected")),
+    ToLand(into="main"),
+    CannotLand(why="markers_left", tries=3, into="main", against="fleet-2 (Theirs)"),
+    Compared(by="ada"),
+    OutOfAttempts(why="it said nothing (attempt 2 of 3)", made=3, limit=3),
+    OutOfScope(what="out of scope: outside: it changed ../b"),
+    BudgetSpent(what="5 of 5 USD"),
+    ToMend(what="damaged: task.json", hint="Move it away."),
+    Halted(by="ada"),
+    TakenBack(into="main", commit="0" * 40, by="ada"),
+    ClosedPastFleet(),
+    SetAside(note="waits for the vendor"),
+)
+QUESTION = Asks(text="old or new schema?")
+
+
+class WaitingForPerson:
+    def test_each_kind_of_wait_is_stored_with_its_facts(self, queue):
+        """Both by a settlement and by an act, and in every way to read a task."""
+        task_id = queue.add(Draft(title="t")).id
+        (lease,) = queue.claim("a", ttl=TTL)
+        task = settled(queue, lease, Blocked(waits=ONE_OF_EACH[0]))
+        assert task.waits == ONE_OF_EACH[0]
+        for waits in ONE_OF_EACH[1:]:
+            task = queue.reopen_task(task, by="ann", waits=waits)
+            assert (task.status, task.waits) == ("blocked", waits)
+            assert queue.get(task_id).waits == waits
+        (found,) = queue.find(Filter(statuses=("blocked",)))
+        assert found.waits == ONE_OF_EACH[-1]
+
+    def test_a_task_that_is_not_blocked_waits_for_nobody(self, queue):
+        """A wait ends with the status: by a claim, a release and a person's word alike."""
+        task = queue.add(Draft(title="t"))
+        assert task.waits is None
+        (lease,) = queue.claim("a", ttl=TTL)
+        task = settled(queue, lease, Blocked(waits=QUESTION))
+        assert queue.reopen_task(task, by="ann", note="ANSWERED: new").waits is None
+        (lease,) = queue.claim("a", ttl=TTL)
+        assert lease.task.waits is None
+        assert settled(queue, lease, Released()).waits is None
+        (lease,) = queue.claim("a", ttl=TTL)
+        task = settled(queue, lease, Blocked(waits=QUESTION))
+        assert queue.close_task(task, by="ann", reason="no need").waits is None
+
+    @pytest.mark.parametrize("waits", [ToLand(into="main"), Compared(by="ada")])
+    def test_a_wait_that_ends_by_itself_leaves_no_note(self, queue, waits):
+        """The notes stay with the task for ever."""
+        queue.add(Draft(title="t", notes="first"))
+        (lease,) = queue.claim("a", ttl=TTL)
+        assert settled(queue, lease, Blocked(waits=waits)).notes == "first"
+
+    def test_what_an_agent_wrote_never_keeps_a_task_from_its_end(self, queue):
+        """No NUL, no half of a character; and not all of a book."""
+        queue.add(Draft(title="t"))
+        (lease,) = queue.claim("a", ttl=TTL)
+        assert settle(queue, lease, Blocked(waits=Asks(text="a\0b \ud800 " + "x" * 9000))) is None
+        found = queue.get(lease.task.id).waits
+        assert found.text.startswith("ab ? x")
+        assert len(found.text) < 5000
