@@ -244,6 +244,22 @@ def test_create_takes_another_directory_and_keeps_its_own_flags_from_the_tracker
     assert task["description"] == "--model"
 
 
+def test_a_coder_alone_comes_with_its_own_model(ann):
+    """The configured model is the configured coder's; that coder keeps it."""
+    ann.does("config", "set", "model=opus")
+    other, same = (
+        ann.does("bd", "q", "--coder", name, "t").strip() for name in ("codex", "claude")
+    )
+    assert "model:       o4-mini (codex's own)" in ann.does("show", other)
+    assert "model:       opus" in ann.does("show", same)
+    ann.does("bd", "update", other, "--coder", "agy", "--model", "GPT-OSS 120B")
+    ann.does("bd", "update", other, "--coder", "codex")
+    assert "model:       o4-mini (codex's own)" in ann.does("show", other)
+    ann.does("config", "set", "coder=codex", "model=gpt-5")
+    ann.does("bd", "update", same, "--coder", "agy")
+    assert "gpt-5" not in ann.does("show", same)
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
@@ -251,7 +267,7 @@ def test_create_takes_another_directory_and_keeps_its_own_flags_from_the_tracker
         (("create", ""), "title"),
         (("create", "--title", "  "), "title"),
         (("create", "t" * 501), "500 characters"),
-        (("create", "--coder", "codex", "t"), "--coder was given without --model"),
+        (("create", "--model", "gpt-5", "t"), "--model was given without --coder"),
         (("create", "--coder", "cluade", "--model", "x", "t"), "cluade"),
         (("create", "--cwd", "/no/such/dir", "t"), "no directory /no/such/dir"),
         (("create", "--cwd", "/etc/passwd", "t"), "not a directory"),

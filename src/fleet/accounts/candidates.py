@@ -63,13 +63,16 @@ def place_of(home: Home, config: Config, task: Task, *, coder: str | None = None
     cwd = own.cwd or str(home.path)
     account = config.accounts.get(own.account or "")
     name = own.coder or (account.coder if account else None) or coder or config.coder
-    model = own.model or config.model
+    # The configured model is the configured coder's: another one takes its own.
+    usual = config.model if own.coder in (None, config.coder) else ""
+    model = own.model or usual or config.model
     origins: dict[str, str] = {}
     if own.coder is None and name != config.coder:
         origins["coder"] = "its account's" if account else "fleet run --coder"
     with suppress(BadInput):
-        model = coders.model_of(name, model, home.path, inherited=own.model is None)
-        if model != (own.model or config.model):
+        wanted = own.model or usual
+        model = coders.model_of(name, wanted, home.path, inherited=own.model is None)
+        if model != wanted:
             origins["model"] = f"{name}'s own"
     if own.fallback is None and "fallback" in config.project(cwd).settings:
         origins["fallback"] = PROJECT

@@ -5,7 +5,7 @@ runs, what it has to show, and what it may use. They never reach the tracker.
 from fleet.bd.pflag import Flag
 
 PLACE = (
-    Flag("coder", help="The coder to use, instead of the configured one; with --model."),
+    Flag("coder", help="The coder to use, instead of the configured one."),
     Flag("model", help="The model to use, as the coder calls it; with --coder."),
     Flag("account", help="The account to run on, and no other unless --fallback says so."),
     Flag("fallback", help="Where to go when there is no room: account:A, model:M, coder:C, none."),

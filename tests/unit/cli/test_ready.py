@@ -35,7 +35,8 @@ def test_a_task_that_a_person_keeps_says_so(fleet, tmp_path, capsys):
     """No supervisor claims it, so it would stand there for ever."""
     here = {"fleet": {"cwd": str(tmp_path)}}
     task = fleet.queue.add(Draft(title="t", metadata=here, assignee="ann"))
-    (line,) = said(capsys)
+    *head, line = said(capsys)
+    assert head == ["No ready tasks.", "Waiting:"]
     assert line.endswith(f"  waits: it is assigned to ann: fleet bd unclaim {task.id}")
 
 
@@ -43,7 +44,8 @@ def test_a_task_whose_directory_is_gone_says_so(fleet, tmp_path, capsys):
     """With the way to give it another."""
     gone = tmp_path / "gone"
     task = fleet.queue.add(Draft(title="t", metadata={"fleet": {"cwd": str(gone)}}))
-    (line,) = said(capsys)
+    *head, line = said(capsys)
+    assert head == ["No ready tasks.", "Waiting:"]
     way = f"fleet bd update {task.id} --cwd DIR"
     assert line == f"{task.id}  t  [{gone}]  waits: its directory is gone: {way}"
 
@@ -52,5 +54,6 @@ def test_an_epic_is_not_run(fleet, tmp_path, capsys):
     """Its tasks are."""
     here = {"fleet": {"cwd": str(tmp_path)}}
     fleet.queue.add(Draft(title="t", metadata=here, issue_type="epic"))
-    (line,) = said(capsys)
+    *head, line = said(capsys)
+    assert head == ["No ready tasks.", "Waiting:"]
     assert line.endswith("  waits: an epic is not run: its tasks are")

@@ -146,11 +146,10 @@ def _sandbox(last: Mapping[str, str]) -> SandboxLevel | None:
 
 def _coder(fleet: Control, last: Mapping[str, str]) -> tuple[str | None, str | None]:
     coder, model = last.get("coder"), last.get("model")
-    if (coder is None) != (model is None):
-        given, missing = ("--coder", "--model") if model is None else ("--model", "--coder")
+    if model is not None and coder is None:
         raise BadInput(
-            f"{given} was given without {missing}",
-            hint="Give both, so that the choice is clear, or neither to use the defaults.",
+            "--model was given without --coder",
+            hint="Give both: each coder has models of its own. --coder alone takes its default.",
         )
     if coder is not None:
         fleet.check_coder(coder)
@@ -228,6 +227,8 @@ def _changed_by(before: Settings, wishes: Settings, given: FlagValues) -> Settin
     """The settings with what was given in the place of what was there; all else stays."""
     names = {FIELDS.get(flag, flag) for flag in given} & set(Settings.__struct_fields__)
     changes = {name: getattr(wishes, name) for name in names}
+    if "coder" in names:
+        changes["model"] = wishes.model  # that of another coder means nothing to this one
     if "cwd" in names:
         changes["branch"] = wishes.branch
     if wishes.limits is not None:
