@@ -161,7 +161,8 @@ def test_a_session_goes_on_when_a_box_is_put_up_or_taken_away(
     """Its files lie in the operator's directory without a box, and in the task's own with one."""
     gate = Gate(tmp_path)
     plum = Shell(command=f"bd show {TASK}; {gate.command} # plum")
-    with ScriptedModel(plum, WORK, CLOSE, Say()) as model:
+    # A CLI that is told to end may send one more request as its tool is cut off.
+    with ScriptedModel(plum, WORK, WORK, CLOSE, Say()) as model:
         here = operator(cli, model, first)
         here.configure(permissions="bypass")
         here.fleet("config", "set", "--project", str(here.project), f"sandbox_write={tmp_path}")
