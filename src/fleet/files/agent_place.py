@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from fleet.errors import InvalidTask
 from fleet.files.atomic_write import write_all
+from fleet.files.put_aside import ASIDE
 from fleet.files.safe_read import SAFELY
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -268,6 +269,14 @@ class AgentPlace:
                     os.unlink(last, dir_fd=folder)
                 except (IsADirectoryError, PermissionError):
                     os.rmdir(last, dir_fd=folder)
+
+    def put_aside(self, name: str) -> None:
+        """Rename whatever has a name to `NAME.aside-…`; nothing where nothing has."""
+        with suppress(InvalidTask), self._above(name) as (folder, last):
+            if folder is not None:
+                with suppress(FileNotFoundError):
+                    fresh = f"{last}{ASIDE}{os.urandom(4).hex()}"
+                    os.rename(last, fresh, src_dir_fd=folder, dst_dir_fd=folder)
 
     # Below the descriptors
 

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from msgspec import structs
 
-from fleet.errors import FleetError
-from fleet.files.atomic_write import write_atomically
+from fleet.errors import FleetError, InvalidTask
+from fleet.files.agent_place import AgentPlace
+from fleet.files.atomic_write import write_all
 from fleet.git.clone.collect_work import cloned_work, kept_index, scratch_git
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.commit_object import write_commit
@@ -37,7 +38,8 @@ _OTHERS = (
 )
 _MERGE = ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE")
 _FAN_OUT = 2
-ASIDE = ".aside-"
+_DOT = ".git"
+_CHUNK = 1 << 20
 
 
 def plan_merge(
@@ -88,9 +90,10 @@ def begin_merge(
             tip = write_commit(git, merged.tree, own, plan.line, message=message, author=author)
         _write_files(git_in(git_dir, place, until, str(git_dir / "index")), plan.found, merged.tree)
         index = _index(home, refs, git_dir, merged, until)
-        _put_state(place / ".git", refs, tip=tip, index=index, objects=git_dir / "objects")
-        _put_merge(place / ".git", plan.line if merged.stages else "", message)
-        _put_branch(place / ".git", f"refs/heads/{into}", plan.line)
+        clone = AgentPlace(place)
+        _put_state(clone, refs, tip=tip, index=index, objects=git_dir / "objects")
+        _put_merge(clone, plan.line if merged.stages else "", message)
+        _put_branch(clone, f"refs/heads/{into}", plan.line)
     return structs.replace(plan, files=merged.files, ready=True)
 
 
@@ -99,18 +102,18 @@ def _write_files(git: Git, found: str, tree: str) -> None:
 
     A file that is as neither tree has it was written since by another hand, and is put aside.
     """
-    root = Path(git.repo.root)
+    clone = AgentPlace(git.repo.root)
     entries = tree_entries(git, found, tree)
     there = {os.fsdecode(each.path): each.new for each in entries}
     as_found = _unlike(git, [(each.path, each.old_mode, each.old) for each in entries])
     as_merged = _unlike(git, [(each.path, each.new_mode, each.new) for each in entries])
     wanted = [name for name in there if name in as_merged]
     for name in wanted:
-        if name in as_found and os.path.lexists(root / name):
-            (root / name).rename(root / f"{name}{ASIDE}{os.urandom(4).hex()}")
+        if name in as_found:
+            clone.put_aside(name)
     for name in wanted:
         if not there[name]:
-            _remove(root, name)
+            _remove(clone, name)
     feed = b"".join(os.fsencode(name) + b"\0" for name in wanted if there[name])
     if feed:
         git.ask("checkout-index", "--force", "--quiet", "-z", "--stdin", feed=feed)
@@ -131,14 +134,16 @@ def _unlike(git: Git, entries: Sequence[tuple[bytes, bytes, str]]) -> set[str]:
     return {os.fsdecode(name) for name in {*listed, *new} if name}
 
 
-def _remove(root: Path, name: str) -> None:
-    with suppress(FileNotFoundError, NotADirectoryError):
-        (root / name).unlink()
-    for folder in Path(name).parents:
-        if folder == Path():
+def _remove(clone: AgentPlace, name: str) -> None:
+    """Remove a file, and the directories that become empty by that."""
+    with suppress(InvalidTask):  # a directory on the way became something else
+        clone.remove(name)
+    for folder in map(str, Path(name).parents):
+        found = clone.look(folder) if folder != "." else None
+        if found is None or not found.is_directory:
             return
-        with suppress(OSError):  # the directory is not empty, or is gone
-            (root / folder).rmdir()
+        with suppress(OSError):  # the directory is not empty
+            clone.remove(folder)
 
 
 def _index(home: Home, refs: TaskRefs, git_dir: Path, merged: MergedSides, until: float) -> Path:
@@ -160,54 +165,40 @@ def _index(home: Home, refs: TaskRefs, git_dir: Path, merged: MergedSides, until
     return index
 
 
-def _put_state(dot: Path, refs: TaskRefs, *, tip: str, index: Path, objects: Path) -> None:
-    """Put objects, branch, HEAD and index into the clone's git directory."""
-    _require_dir(dot, dot)
+def _put_state(clone: AgentPlace, refs: TaskRefs, *, tip: str, index: Path, objects: Path) -> None:
+    """Put objects, branch, HEAD and index into the clone's git directory. Raises InvalidTask for a
+    link on the way, which could lead out of the clone.
+    """
     for name in _OTHERS:
-        if os.path.lexists(dot / name):
-            (dot / name).rename(dot / f"{name}{ASIDE}{os.urandom(4).hex()}")
+        clone.put_aside(f"{_DOT}/{name}")
     for folder in sorted(objects.iterdir()):
         if len(folder.name) == _FAN_OUT:
-            place = _require_dir(dot, dot / "objects" / folder.name)
             for file in folder.iterdir():
-                if not os.path.lexists(place / file.name):
-                    shutil.copy2(file, place / f".{file.name}")
-                    (place / f".{file.name}").replace(place / file.name)
-    write_atomically(dot / "index", index.read_bytes(), durable=False)
-    named = _put_branch(dot, refs.branch_ref, tip)
+                name = f"{_DOT}/objects/{folder.name}/{file.name}"
+                if clone.look(name) is None:
+                    with file.open("rb") as source, clone.fresh(name, 0o444, durable=False) as fd:
+                        while data := source.read(_CHUNK):
+                            write_all(fd, data)
+    clone.write(f"{_DOT}/index", index.read_bytes(), durable=False)
+    named = _put_branch(clone, refs.branch_ref, tip)
     head = f"ref: {refs.branch_ref}\n" if named else f"{tip}\n"
-    write_atomically(dot / "HEAD", head.encode(), durable=False)
+    clone.write(f"{_DOT}/HEAD", head.encode(), durable=False)
 
 
-def _put_branch(dot: Path, ref: str, commit: str) -> bool:
+def _put_branch(clone: AgentPlace, ref: str, commit: str) -> bool:
     """Have a branch of the clone lead to a commit; False: a branch of the agent's is in the way."""
-    branch = dot / ref
     try:
-        _require_dir(dot, branch.parent)
-        write_atomically(branch, f"{commit}\n".encode(), durable=False)
+        clone.write(f"{_DOT}/{ref}", f"{commit}\n".encode(), durable=False)
     except (FleetError, OSError):
         return False
     return True
 
 
-def _put_merge(dot: Path, line: str, message: str) -> None:
+def _put_merge(clone: AgentPlace, line: str, message: str) -> None:
     """What git goes on with at the next commit; nothing for a merge that is complete."""
     words = {"MERGE_HEAD": f"{line}\n", "MERGE_MSG": message, "MERGE_MODE": "no-ff"}
     for name in _MERGE:
         if line:
-            write_atomically(dot / name, words[name].encode(), durable=False)
-        elif os.path.lexists(dot / name):
-            (dot / name).unlink()
-
-
-def _require_dir(dot: Path, place: Path) -> Path:
-    """A directory of a clone's git directory, made if missing. Raises FleetError for a link on the
-    way, which could lead out of the clone.
-    """
-    inside = place.relative_to(dot)
-    for path in (dot, *(dot.joinpath(*inside.parts[: at + 1]) for at in range(len(inside.parts)))):
-        with suppress(FileExistsError):
-            path.mkdir(mode=0o700)
-        if path.is_symlink() or not path.is_dir():
-            raise FleetError(f"{path} is no directory as git makes it; move it away to go on")
-    return place
+            clone.write(f"{_DOT}/{name}", words[name].encode(), durable=False)
+        else:
+            clone.remove(f"{_DOT}/{name}")

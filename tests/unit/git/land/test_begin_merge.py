@@ -188,3 +188,42 @@ def test_a_line_whose_history_was_begun_again_is_said_in_a_sentence(back):
     with pytest.raises(FleetError, match="have no commit in common") as told:
         back.begin(line=line)
     assert told.value.hint == f"To begin anew from main: fleet retry {TASK} --fresh."
+
+
+def test_no_object_is_written_through_a_link_that_waits_for_its_copy(back, tmp_path):
+    """An agent knows both sides of the merge, and so the names of the objects to come."""
+    dot = back.place / ".git/objects"
+    before = {path for path in dot.rglob("*") if path.is_file()}
+    back.begin()
+    fresh = {path for path in dot.rglob("*") if path.is_file()} - before
+    assert fresh
+    theirs = tmp_path / "bashrc"
+    theirs.write_text("untouched\n")
+    for path in fresh:
+        path.unlink()
+        path.with_name(f".{path.name}").symlink_to(theirs)
+    back.again()
+    assert theirs.read_text() == "untouched\n"
+    assert all(path.is_file() and not path.is_symlink() for path in fresh)
+
+
+def test_nothing_is_removed_or_renamed_through_a_directory_that_became_a_link(home, repo, tmp_path):
+    """Files that the line removed are removed in the clone, and nowhere else."""
+    back = SentBack(
+        home, repo, before={"f": "1\n", "sub/gone": "1\n", "sub/x": "1\n"}, own={"f": "2\n"},
+        landed={"f": "3\n", "sub/gone": None, "sub/x": "2\n"},
+    )  # fmt: skip
+    plan = back.plan = plan_merge(
+        home, back.refs, candidate=back.candidate, left="", line=back.line, title="the title"
+    )
+    assert plan is not None
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    theirs = {name: f"of the operator: {name}\n" for name in ("gone", "x")}
+    for name, text in theirs.items():
+        (outside / name).write_text(text)
+    (back.place / "sub").rename(back.place / "aside")
+    (back.place / "sub").symlink_to(outside)
+    with suppress(FleetError):
+        back.again()
+    assert {path.name: path.read_text() for path in outside.iterdir()} == theirs
