@@ -10,6 +10,7 @@ from msgspec import structs
 
 from fleet.coders.base import Coder
 from fleet.coders.login import Login
+from fleet.errors import InvalidTask
 from fleet.files import lenient_read
 from fleet.files.agent_place import AgentPlace
 
@@ -26,6 +27,14 @@ def read(coder: Coder | type[Coder], source: Path, env: Mapping[str, str]) -> Lo
     if login is None:
         return None
     return structs.replace(login, owner=coder.login_owner(login, env))
+
+
+def holds(coder: Coder | type[Coder], login: Login, state: Path) -> bool:
+    """Whether a run's state directory has just this login: its agent may have changed the file."""
+    try:
+        return AgentPlace(state).read(coder.login_file, _LARGEST) == login.boxed
+    except (InvalidTask, OSError):
+        return False
 
 
 def put(coder: Coder | type[Coder], login: Login, state: Path) -> None:

@@ -283,6 +283,20 @@ def test_a_new_token_that_is_refused_too_is_for_a_person(office):
     assert office.is_stale(run), "it began with the token of before"
 
 
+@pytest.mark.parametrize("content", [None, b"{}", b'{"claudeAiOauth": {"accessToken": "at-1"}}'])
+def test_an_agent_that_spoils_its_login_has_nothing_renewed(office, content):
+    """Each renewal is a request to the vendor, in the operator's name."""
+    office.store("at-1", NOW + HOUR)
+    run = office.run()
+    office.keep(run)
+    file = state_directory(run.run) / ".credentials.json"
+    file.unlink()
+    if content is not None:
+        file.write_bytes(content)
+    assert not office.is_stale(run)
+    assert office.hold() is None
+
+
 def test_only_a_refusal_in_a_box_is_a_matter_of_the_token(office):
     """Without a box the CLI renews its login itself; without a refresh token nobody can."""
     office.store("at-1", NOW + HOUR)

@@ -113,8 +113,11 @@ class LoginKeeper:
         login = None if kept is None else self._read(kept, stamp_of(kept.place.file))
         if kept is None or login is None or not login.renewable:
             return False
-        if run.memory.has_new_login or (run.memory.login or login).mark != login.mark:
+        had = run.memory.login
+        if run.memory.has_new_login or (had or login).mark != login.mark:
             return True  # it may have asked with an older one
+        if had is not None and not box_login.holds(coder, had, state_directory(run.run)):
+            return False  # its agent spoilt it: no new token would help
         if login.mark == kept.after_refusal:
             return False
         kept.refused = login.mark
