@@ -32,7 +32,7 @@ _KINDS = ("env", "file", _KEYRING)
 _TIMEOUT = 10.0
 #: How long an answer is fresh; an older one counts until the next is there.
 _FRESH = timedelta(minutes=1)
-_MISSING = "the keyring cannot be read without the keyring library: pip install 'fleet[keyring]'"
+_MISSING = "the keyring cannot be read without the keyring library: {}"
 
 
 class SecretTrouble(FleetError):
@@ -111,7 +111,9 @@ def check_private(path: Path, *, needed: bool = True) -> None:
 def read_keyring(place: str) -> KeyringAnswer:
     """The secret at SERVICE/USER. Blocks until the keyring answers, for ten seconds at most."""
     if find_spec("keyring") is None:
-        return KeyringAnswer(trouble=_MISSING)
+        from fleet.processes.own_distribution import how_to_add
+
+        return KeyringAnswer(trouble=_MISSING.format(how_to_add("keyring")))
     service, _, user = place.partition("/")
     # -P: a file of that name in the working directory, which may be an agent's, is not run.
     argv = [sys.executable, "-P", "-m", "keyring", "get", "--", service, user]

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from fleet.errors import FleetError
+from fleet.processes.own_distribution import how_to_add
 
 SUBNET = "10.213.78"
 HUB = f"{SUBNET}.1"
@@ -119,7 +120,7 @@ def missing_for_servers() -> list[str]:
     if programs() is None:
         found.append("PostgreSQL (Debian: apt install postgresql)")
     if find_spec("psycopg") is None:
-        found.append("psycopg (pip install 'fleet[postgres]')")
+        found.append(f"psycopg ({how_to_add('postgres')})")
     if shutil.which(_TIED[0]) is None:
         found.append("the program setpriv (Debian: apt install util-linux)")
     done = subprocess.run(["git", "--exec-path"], capture_output=True, text=True, check=False)

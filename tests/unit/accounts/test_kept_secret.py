@@ -8,6 +8,7 @@ import pytest
 
 from fleet.accounts import kept_secret
 from fleet.accounts.kept_secret import read_keyring
+from fleet.processes.own_distribution import how_to_add
 
 
 def test_entries_of_an_earlier_release_are_found():
@@ -19,7 +20,7 @@ def test_entries_of_an_earlier_release_are_found():
 def test_a_keyring_without_the_library_names_the_way_out(monkeypatch):
     """The library is an extra, since most accounts have no secret in a keyring."""
     monkeypatch.setattr(kept_secret, "find_spec", lambda _: None)
-    assert "pip install 'fleet[keyring]'" in read_keyring("fleet/work").trouble
+    assert how_to_add("keyring") in read_keyring("fleet/work").trouble
 
 
 def test_a_keyring_that_does_not_answer_is_given_up(keyring, monkeypatch):

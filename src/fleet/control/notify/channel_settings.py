@@ -10,9 +10,15 @@ from fleet.control import Control
 from fleet.control.edit_config import change_settings
 from fleet.errors import FleetError
 from fleet.processes.bounded_call import CallFailed, call
+from fleet.processes.own_distribution import how_to_add
 
 #: Seconds that the program of `notify.command` may take.
 _PATIENCE = 30.0
+
+
+def how_to_add_apprise() -> str:
+    """The hint for a channel that needs apprise."""
+    return f"Add it: {how_to_add('notify')}"
 
 
 def channel_secret(place: str, what: str) -> str:

@@ -26,8 +26,10 @@ try:
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope
     from opentelemetry.trace import SpanContext, Status, StatusCode, TraceFlags
 except ImportError as error:
+    from fleet.processes.own_distribution import how_to_add
+
     raise FleetError(
-        f"traces need OpenTelemetry's exporter: {error}", hint="pip install 'fleet[otel]'"
+        f"traces need OpenTelemetry's exporter: {error}", hint=f"Add it: {how_to_add('otel')}"
     ) from error
 
 #: Seconds that one request may take, with the SDK's own repetitions of it.

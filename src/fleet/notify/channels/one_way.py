@@ -5,12 +5,10 @@ from typing import Any
 
 import msgspec
 
-from fleet.control.notify.channel_settings import run_command
+from fleet.control.notify.channel_settings import how_to_add_apprise, run_command
 from fleet.control.notify.telling_rules import Notification
 from fleet.errors import BadInput
 from fleet.notify.channels.channel_protocol import NotSent, Sent
-
-_HOW = "Install it: uv tool install --editable './fleet[notify]', or pip install apprise"
 
 
 class CommandChannel:
@@ -38,7 +36,7 @@ class AppriseChannel:
         try:
             import apprise  # pyright: ignore[reportMissingTypeStubs]
         except ImportError:
-            raise BadInput("apprise is not installed", hint=_HOW) from None
+            raise BadInput("apprise is not installed", hint=how_to_add_apprise()) from None
         scheme = address.partition(":")[0]
         self.name = f"apprise:{number}:{scheme}"
         self._apprise: Any = apprise.Apprise()

@@ -9,17 +9,20 @@ import zipfile
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 from msgspec import Struct
 
 import fleet
 from fleet.errors import FleetError
+from fleet.processes.own_distribution import (
+    distribution_of,
+    how_to_add,
+    installed_extras,
+    requirements,
+)
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_EXTRAS = re.compile(r"\[([^\]]*)\]")
-_EXTRA_OF = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 #: Every file of a wheel has this time, so that the same code gives the same wheel.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _PIP = "pip"
@@ -40,19 +43,18 @@ class OwnWheels(Struct, frozen=True, kw_only=True):
 
 def pack(folder: Path, *, complete: bool) -> OwnWheels:
     """Pack fleet into a directory; `complete`: with all dependencies, and pip."""
-    try:
-        own = distribution("fleet")
-    except PackageNotFoundError:
+    own = distribution_of("fleet")
+    if own is None:
         raise FleetError(
             "this fleet is not installed, so that it cannot be packed",
-            hint="Install it: pip install -e . in its directory",
-        ) from None
-    extras = tuple(sorted({"postgres"} | {name for name in _extras(own) if _whole(own, name)}))
+            hint=f"Install it: {how_to_add('postgres')}",
+        )
+    extras = tuple(sorted({"postgres"} | installed_extras(own)))
     needed = _closure(own, extras)
     files = [_pack(own, _package_files(), folder)]
     if complete:
         files += [_pack(each, _installed_files(each), folder) for each in needed]
-        pip = _found(_PIP)
+        pip = distribution_of(_PIP)
         files += [_pack(pip, _installed_files(pip), folder)] if pip is not None else []
     digest = sha256(b"".join(sha256(each.read_bytes()).digest() for each in files))
     return OwnWheels(
@@ -70,15 +72,6 @@ def can_be_complete() -> bool:
     return all(each.files is not None for each in _closure(own, ("postgres",)))
 
 
-def _extras(own: Distribution) -> list[str]:
-    return own.metadata.get_all("Provides-Extra") or []
-
-
-def _whole(own: Distribution, extra: str) -> bool:
-    """Everything that an optional part of fleet needs is installed here."""
-    return all(_found(name) is not None for name, _, only in _requirements(own) if only == extra)
-
-
 def _closure(own: Distribution, extras: Sequence[str]) -> list[Distribution]:
     """What fleet depends on and is installed here, by name."""
     found: dict[str, Distribution] = {}
@@ -86,34 +79,14 @@ def _closure(own: Distribution, extras: Sequence[str]) -> list[Distribution]:
     waiting = [(own, frozenset(extras))]
     while waiting:
         of, wanted = waiting.pop()
-        for name, more, only in _requirements(of):
-            each = _found(name) if not only or only in wanted else None
+        for name, more, only in requirements(of):
+            each = distribution_of(name) if not only or only in wanted else None
             if each is None or (each.name.lower(), more) in seen:
                 continue  # of a part that is not wanted, or for another system
             seen.add((each.name.lower(), more))
             found[each.name.lower()] = each
             waiting.append((each, more))
     return [found[key] for key in sorted(found)]
-
-
-def _requirements(of: Distribution) -> Iterator[tuple[str, frozenset[str], str]]:
-    """Each requirement: name, extras that are asked for, and the extra that asks."""
-    for line in of.requires or []:
-        text, _, marker = line.partition(";")
-        name = _NAME.match(text.strip())
-        if name is None:
-            continue
-        asked = _EXTRAS.search(text)
-        more = frozenset(map(str.strip, asked[1].split(","))) if asked else frozenset[str]()
-        only = _EXTRA_OF.search(marker)
-        yield name[0], more, only[1] if only else ""
-
-
-def _found(name: str) -> Distribution | None:
-    try:
-        return distribution(name)
-    except PackageNotFoundError:
-        return None
 
 
 def _package_files() -> Iterator[tuple[str, Path]]:

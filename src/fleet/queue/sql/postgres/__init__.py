@@ -34,9 +34,11 @@ def open_postgres(
     try:
         from fleet.queue.sql.postgres.database import Postgres
     except ImportError as error:
+        from fleet.processes.own_distribution import how_to_add
+
         raise QueueUnavailable(
             f"the PostgreSQL queue needs psycopg, which cannot be loaded: {error}",
-            hint="Install it with fleet: pip install 'fleet[postgres]'",
+            hint=f"Add it: {how_to_add('postgres')}",
         ) from error
     db = Postgres(dsn, clock=clock, lock_timeout=lock_timeout, dead_after=dead_after)
     if home is not None:
