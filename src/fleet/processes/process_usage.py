@@ -53,8 +53,12 @@ class ThreadTimes(Struct, frozen=True):
 
     #: On a core.
     ran: float
-    #: Ready to run, while others had the cores.
+    #: Ready to run, while others had the cores; without the wait that lasts.
     waited: float
+    #: How often it was given a core.
+    turns: int
+    #: It runs, or waits for a core, at this moment.
+    ready: bool
 
 
 class ProcessTree(Struct, frozen=True):
@@ -147,8 +151,10 @@ def thread_times(pids: Iterable[int]) -> dict[int, ThreadTimes]:
         except OSError:
             continue
         for thread in threads:
+            state = read_proc(f"/proc/{pid}/task/{thread}/stat").rpartition(b") ")[2][:1]
             if fields := read_proc(f"/proc/{pid}/task/{thread}/schedstat").split():
-                found[int(thread)] = ThreadTimes(int(fields[0]) / 1e9, int(fields[1]) / 1e9)
+                ran, waited, turns = map(int, fields)
+                found[int(thread)] = ThreadTimes(ran / 1e9, waited / 1e9, turns, state == b"R")
     return found
 
 

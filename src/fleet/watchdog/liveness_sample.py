@@ -86,14 +86,18 @@ def _wanted_cpu(before: Sample, after: Sample) -> float:
     """The CPU that the threads would have used if none had waited for a core: on a busy machine a
     thread at work gets little, and its share of the time that it did not wait is what tells.
     """
-    elapsed, wanted = after.at - before.at, 0.0
-    for thread, now in after.threads.items():
-        if (then := before.threads.get(thread)) is None:
-            continue
-        ran, waited = now.ran - then.ran, now.waited - then.waited
-        if ran > 0:
-            wanted += ran * elapsed / max(elapsed - waited, ran)
-    return wanted
+    pairs = ((before.threads.get(thread), now) for thread, now in after.threads.items())
+    elapsed = after.at - before.at
+    return sum(_wanted(then, now, elapsed) for then, now in pairs if then is not None)
+
+
+def _wanted(then: ThreadTimes, now: ThreadTimes, elapsed: float) -> float:
+    ran, waited, turns = now.ran - then.ran, now.waited - then.waited, now.turns - then.turns
+    if turns == 0 and ran == 0:  # a thread falls asleep on a core only
+        return elapsed if then.ready and now.ready else 0.0
+    # The kernel counts a wait when it ends: one that lasts is taken to be as long as the others.
+    waited += (now.ready - then.ready) * waited / max(1, turns)
+    return ran * elapsed / max(elapsed - waited, ran)
 
 
 def sample(subject: Subject, clock: Callable[[], float] = time.monotonic) -> Sample:

@@ -55,18 +55,24 @@ def test_each_witness_alone_is_enough(what, change):
 
 
 @pytest.mark.parametrize(
-    ("ran", "waited", "seen"),
+    ("then", "ran", "waited", "turns", "ready", "seen"),
     [
-        (0.04, 1.8, ("CPU",)),  # a fifth of the time that others left it
-        (0.01, 1.99, ("CPU",)),  # always ready, and hardly ever let in
-        (0.01, 1.0, ()),  # timers of a CLI that waits: each wakes late, and sleeps again
-        (0.04, 0.0, ()),  # the same little on a machine with cores to spare
+        (False, 0.04, 1.8, 4, False, ("CPU",)),  # a fifth of the time that others left it
+        (False, 0.01, 1.99, 2, False, ("CPU",)),  # always ready, and hardly ever let in
+        (False, 0.01, 1.4, 4, True, ()),  # the wait that lasts is as long as each before
+        (False, 0.01, 1.5, 3, True, ("CPU",)),
+        (True, 0.01, 1.9, 4, False, ()),  # a part of the first wait was before
+        (True, 0.0, 0.0, 0, True, ("CPU",)),  # it was never let in
+        (False, 0.0, 0.0, 0, True, ()),  # it has just woken up
+        (False, 0.01, 1.0, 4, False, ()),  # timers of a CLI that waits: late, and asleep again
+        (False, 0.04, 0.0, 4, False, ()),  # the same little on a machine with cores to spare
     ],
 )
-def test_a_thread_that_waits_for_a_core_is_at_work(ran, waited, seen):
+def test_a_thread_that_waits_for_a_core_is_at_work(then, ran, waited, turns, ready, seen):
     """On a busy machine a command gets far less CPU than it would use."""
-    before = Sample(at=0.0, **STILL, threads={7: ThreadTimes(5.0, 3.0)})
-    now = {7: ThreadTimes(5.0 + ran, 3.0 + waited), 8: ThreadTimes(9.0, 9.0)}
+    before = Sample(at=0.0, **STILL, threads={7: ThreadTimes(5.0, 3.0, 50, then)})
+    late = ThreadTimes(5.0 + ran, 3.0 + waited, 50 + turns, ready)
+    now = {7: late, 8: ThreadTimes(9.0, 9.0, 9, ready=True)}
     assert compare(before, Sample(at=2.0, **STILL, threads=now)).moved == seen
 
 
@@ -79,6 +85,8 @@ def test_the_threads_of_a_process_are_counted_on_a_core_and_off_it():
     times = process_usage.thread_times([os.getpid(), 1 << 22])[threading.get_native_id()]
     assert times.ran >= 0.2
     assert times.waited >= 0.0
+    assert times.turns >= 1
+    assert times.ready
     assert process_usage.thread_times([1 << 22]) == {}
 
 
