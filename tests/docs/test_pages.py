@@ -24,12 +24,26 @@ def test_every_link_to_a_heading_finds_it(page):
     assert [fragment for target, fragment in targets if fragment not in anchors(target)] == []
 
 
-def test_every_promise_names_a_test_that_exists():
-    """Rename the test in docs/invariants.md too, or say which other test holds the promise."""
-    named = set(re.findall(r"`(test_\w+)`", (DOCS / "invariants.md").read_text(encoding="utf-8")))
+@pytest.mark.parametrize("page", ["invariants.md", "security.md"])
+def test_every_promise_names_a_test_that_exists(page):
+    """Rename the test on the page too, or say which other test holds the promise."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    named = set(re.findall(r"`(test_\w+)`", text))
     sources = (file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("*.py"))
     defined = {name for text in sources for name in re.findall(r"def (test_\w+)", text)}
     assert sorted(named - defined) == []
+    files = set(re.findall(r"`(tests/[\w/]+\.py)`", text))
+    assert sorted(file for file in files if not (ROOT / file).exists()) == []
+
+
+def test_every_line_of_what_agents_cannot_do_names_its_test():
+    """A promise of security that nothing shows is a wish."""
+    text = (DOCS / "security.md").read_text(encoding="utf-8")
+    part = text.partition("## What each level stops")[2].partition("\n## ")[0]
+    rows = [line for line in part.splitlines() if line.startswith("| ") and "---" not in line]
+    assert len(rows) > 40
+    shown = re.compile(r"`(escapes\.py|test_\w+)`[^|]*\|$")
+    assert [row for row in rows if "shown by" not in row and not shown.search(row)] == []
 
 
 @pytest.mark.parametrize("page", ["how-it-works.md", "where-to-look.md", "glossary.md"])
