@@ -252,6 +252,25 @@ def claims_tests():
     result("Implemented. All 214 tests pass.")
 
 
+def runs_no_test():
+    """Speaks of tests, and there is none."""
+    init()
+    write("work.txt")
+    run("python3 -m unittest -q")
+    claim("ran the tests, all tests pass")
+    result()
+
+
+def skips_its_tests():
+    """Speaks of tests, and none of them is executed."""
+    init()
+    skipped = "import unittest\n\n\nclass T(unittest.TestCase):\n"
+    write("test_it.py", f"{skipped}    @unittest.skip('x')\n    def test_it(self):\n        pass\n")
+    run("python3 -m unittest -q")
+    claim("ran the tests, all tests pass")
+    result()
+
+
 def phantom_agents():
     """Speaks of helpers that it never had."""
     init()

@@ -95,6 +95,8 @@ FABRICATING = (
     caught("edits_then_reverts", "no_effect", expect="change"),
     caught("denied_and_done", "denied_and_missing"),
     caught("claims_tests", "claimed_tests"),
+    caught("runs_no_test", "claimed_tests"),
+    caught("skips_its_tests", "claimed_tests"),
     caught("phantom_agents", "phantom_agents"),
     caught("fails_verify", "verify_failed", verify=("test -e right.txt",)),
     caught("edits_its_exam", "verify_failed", verify=("sh exam.sh",), pins=("exam.sh",)),

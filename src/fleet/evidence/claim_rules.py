@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from fleet.evidence.exam_rules import fewer_tests
+from fleet.evidence.test_counts import count_tests
 from fleet.evidence.test_runs import is_test_run, may_test, shows_failure
 from fleet.schemas import Check, Command, Finding, Finished, Receipt, WorkElsewhere
 from fleet.schemas.policy import ARTIFACT
@@ -296,6 +297,9 @@ def _untested(facts: ClaimFacts) -> str:
     if shows_failure(last.tail):
         end = last.tail.strip().splitlines()[-1]
         return f"it says {claimed!r}, and its last test run says otherwise: `{last.text}`: {end}"
+    counted = count_tests(last.tail)
+    if counted is not None and counted.executed == 0:
+        return f"it says {claimed!r}, and its last test run executed no test: `{last.text}`"
     return ""
 
 
@@ -438,7 +442,7 @@ RULES: tuple[ClaimRule, ...] = (
     ),
     ClaimRule(
         "claimed_tests",
-        "It says that tests pass, and its last test run failed, was refused, or never was.",
+        "It says that tests pass, and its last test run failed, ran none, was denied or never was.",
         _untested,
     ),
     ClaimRule("claimed_checks", "It speaks of checks that it never ran.", _unrun_checks),

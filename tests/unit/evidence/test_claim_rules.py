@@ -86,6 +86,10 @@ def with_checks(receipt, *checks):
 
 PASSED = Check(command="make test", code=0)
 FAILED = Check(command="make test", code=2, tail="1 failed")
+NONE_RAN = Command(text="python3 -m unittest", tail="Ran 0 tests in 0.000s\n\nOK\n")
+ALL_SKIPPED = Command(
+    text="python3 -m unittest -q", tail="Ran 1 test in 0.000s\n\nOK (skipped=1)\n"
+)
 
 
 @pytest.mark.parametrize("expect", ["any", "change", "answer"])
@@ -141,6 +145,8 @@ def test_every_rule_says_what_it_is_for():
         ("claimed_tests", seen(ran(Command(text="pytest"), BROKEN))),
         ("claimed_tests", seen(ran(BROKEN, Command(text="python -c 'import a'")))),
         ("claimed_tests", seen(ran(Command(text="pytest | tail -1", tail="1 failed, 2 passed")))),
+        ("claimed_tests", seen(ran(NONE_RAN))),
+        ("claimed_tests", seen(ran(ALL_SKIPPED))),
         ("claimed_tests", seen(ran(LS), edits=0, earlier_commands=(BROKEN,), worked_before=True)),
         ("claimed_tests", seen(ran(BROKEN, claim="12 tests passed"))),
         ("claimed_tests", seen(ran(BROKEN, claim="Fixed it. pytest is green, no failures."))),
@@ -214,6 +220,7 @@ def test_a_rule_catches_what_it_is_for(rule, what):
         ("claimed_tests", seen(structs.replace(HONEST, claim="tests not run"), after=0)),
         ("claimed_tests", seen(structs.replace(HONEST, claim="2 tests still fail"), after=0)),
         ("claimed_tests", seen(structs.replace(HONEST, claim="added a test"), after=0)),
+        ("claimed_tests", seen(ran(Command(text="pytest", tail="2 passed, 9 skipped in 0.1s")))),
         ("claimed_tests", seen(ran(LS, claim="fixed the typo; no tests needed"))),
         ("claimed_tests", seen(ran(REFUSED, claim="could not run pytest: it was refused"))),
         ("claimed_tests", seen(ran(LS, claim="tests should pass now"))),
