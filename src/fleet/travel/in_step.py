@@ -18,19 +18,19 @@ from fleet.travel.pack_run import ARTIFACTS, LARGEST_FILE
 _FILE = ".in-step"
 
 
-class Content(NamedTuple):
+class AgreedBytes(NamedTuple):
     """Which bytes a file had."""
 
     size: int
     sha256: str
 
 
-Agreed = Mapping[str, Content]
-_RECORD = JsonRecord(dict[str, Content])
+Agreed = Mapping[str, AgreedBytes]
+_RECORD = JsonRecord(dict[str, AgreedBytes])
 
 
-def content(data: bytes) -> Content:
-    return Content(len(data), hashlib.sha256(data).hexdigest())
+def content(data: bytes) -> AgreedBytes:
+    return AgreedBytes(len(data), hashlib.sha256(data).hexdigest())
 
 
 def agreed(task_dir: Path) -> Agreed | None:
@@ -43,7 +43,7 @@ def note(task_dir: Path, contents: Agreed) -> None:
     _RECORD.write(task_dir / _FILE, dict(contents), durable=False)
 
 
-def artifacts(task_dir: Path) -> dict[str, Content]:
+def artifacts(task_dir: Path) -> dict[str, AgreedBytes]:
     """What the artifacts of a task are on this host, by path."""
     return {path: content(data) for path, data in _read(task_dir)}
 
@@ -65,7 +65,7 @@ def _read(task_dir: Path) -> Iterator[tuple[str, bytes]]:
                     yield str(place.relative_to(task_dir)), data
 
 
-def merged(here: bytes, there: bytes, known: Content | None) -> bytes:
+def merged(here: bytes, there: bytes, known: AgreedBytes | None) -> bytes:
     """The file to go on with, from this host's copy, the queue's copy, and what both had. Pure.
 
     An edit of one side wins over the other side's unchanged copy. If both sides changed, text that

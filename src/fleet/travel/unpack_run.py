@@ -213,7 +213,7 @@ def _take_task_files(
     `known` was agreed on stays.
     """
     task_dir = home.task(task_id)
-    common: dict[str, in_step.Content] = {}
+    common: dict[str, in_step.AgreedBytes] = {}
     for path in sorted(wanted):
         place = _place(task_dir, path)
         data = shared.files.read(task_id, OF_TASK, path)
@@ -237,7 +237,7 @@ def _take_task_files(
         in_step.note(task_dir, common)
 
 
-def _with_edits(place: Path, data: bytes, known: in_step.Content | None) -> bytes:
+def _with_edits(place: Path, data: bytes, known: in_step.AgreedBytes | None) -> bytes:
     """The queue's copy of an artifact, with what was edited here since both were the same."""
     try:
         here = read_bounded(place, LARGEST_FILE)
