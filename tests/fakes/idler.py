@@ -3,7 +3,7 @@
 Its steps are those that matter to whoever watches it, and no other.
 """
 
-# ruff: noqa: PTH104, PTH110, PTH123
+# ruff: noqa: PTH104, PTH110, PTH123, UP031
 import os
 import subprocess
 import sys
@@ -51,9 +51,14 @@ def play(step):
         tell("text", text=need or "x")
     elif name == "every":  # every:SECONDS:TIMES
         pause, times = need.split(":")
-        for _ in range(int(times)):
+        for turn in range(int(times)):
             time.sleep(float(pause))
-            tell("text", text="alive")
+            tell("text", text="alive %d" % turn)
+    elif name == "drone":  # drone:SECONDS:TIMES:LINE, always the same
+        pause, times, line = need.split(":", 2)
+        for _ in range(int(times)):
+            os.write(1, line.replace("'", '"').encode() + b"\n")
+            time.sleep(float(pause))
     elif name == "sleep":
         time.sleep(float(need))
     elif name == "busy":

@@ -99,6 +99,10 @@ def test_only_those_that_stand_still_are_ended(watched):
         "stderr:Not_logged_in sleep:60": ("Failed", "auth"),
         "stderr:trust_this_folder? sleep:60": ("Failed", "untrusted"),
         "start call:1:AskUserQuestion sleep:60": ("Stalled", "needs_input"),
+        "start drone:0.5:120:.": ("Stalled", "repeating"),
+        "drone:0.5:120:.": ("Stalled", "never_started"),
+        "start call:1:Task drone:0.5:120:{'type':'status'}": ("Stalled", "repeating"),
+        "start drone:0.5:120:{'type':'text','text':'hm'}": ("Stalled", "repeating"),
     }
     alive = [
         "start every:1.5:8 call:1 done end",  # just under the limit, again and again
@@ -161,6 +165,19 @@ def test_a_loop_is_told_and_then_ended(watched):
     watched.until_status(other, "closed")
     watched.until_status(gets_out, "closed")
     assert notes(watched, gets_out).count("fleet_looping") == 1
+
+
+def test_a_successful_call_over_and_over_is_told_and_then_ended(watched):
+    """Long before `turn_limit`, and however fast: none of its results is new."""
+    turn = "call:1 result:1 sleep:0.05"
+    task = watched.put(f"start {' '.join([turn] * 90)} done end")
+    some = watched.put(f"start {' '.join([turn] * 30)} call:2 result:2 done end")
+    watched.hasty()
+    blocked = watched.until_status(task, "blocked")
+    assert outcome(watched, task) == ("Stalled", "repeating")
+    assert "times nothing new: Bash" in blocked.notes
+    assert notes(watched, task).count("fleet_repeating") == 1
+    watched.until_status(some, "closed")
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,8 @@ Rung = Literal[
     "needs_input",
     #: The same call with the same error, again and again.
     "looping",
+    #: Output and calls went on, and nothing of that was new.
+    "repeating",
 ]
 
 

@@ -30,6 +30,7 @@ _ADVICE = {
     " do the same again.",
     "needs_input": "No person can answer while you run: write the question down as the rules say.",
     "looping": "Find another way: the same call will fail again.",
+    "repeating": "Do not repeat what brings nothing new: wait in one call, or find another way.",
     "silent": "Give commands that may take long a time limit of their own.",
 }
 _REFUSED = (

@@ -371,6 +371,7 @@ def _stall(outcome: Stalled) -> str:
         "silent": f"nothing moved for {outcome.silent_seconds:.0f} s",
         "needs_input": "it waits for an answer",
         "looping": "it made the same call with the same error again and again",
+        "repeating": f"nothing new came for {outcome.silent_seconds:.0f} s",
     }[outcome.rung]
     return f"stalled ({outcome.rung}): {words}: {outcome.detail}".rstrip(": ")
 

@@ -34,7 +34,11 @@ LiveRung = Literal[
     #: The agent waits in `ask_human` for a person.
     "asking",
     "waiting_limit",
+    #: A server or an agent below this one works on a call, and nothing new comes.
+    "waiting_call",
     "looping",
+    #: Output and calls go on, and nothing of that is new.
+    "repeating",
     "finished_not_gone",
 ]
 RungReaction = Literal[
@@ -50,6 +54,11 @@ RungReaction = Literal[
 #: that. The run is ended at the second figure, late, since agents do poll: a server that is not up
 #: yet fails in the same words.
 LOOP_REPORTED, LOOP_ENDED = 3, 6
+#: Results and sentences in a row that bring nothing new. Later still: a call that succeeds may wait
+#: for something that takes its time.
+REPEATS_REPORTED, REPEATS_ENDED = 20, 60
+#: What moves of a run that only prints: no sign of work.
+_PRINTING = frozenset({"output", "session file"})
 #: A command whose own process lives may stand still for this many times the idle limit, as it
 #: may wait for another machine: half an hour with the limits that fleet ships with.
 COMMAND_FACTOR = 4.0
@@ -62,6 +71,8 @@ class Patience(Struct, frozen=True, kw_only=True):
     call: float = 120.0
     #: A call of an MCP server, which a CLI gives up on by itself after five minutes.
     mcp: float = 360.0
+    #: From the last news to the word that a call of a server or of an agent below is waited for.
+    told: float = 60.0
     #: For the answer to a question of the agent's.
     question: float = 60.0
     #: From the word that a question is parked to the end of the agent's turn.
@@ -90,6 +101,11 @@ class SecondLook(Struct, frozen=True, kw_only=True):
     #: When the last process below the agent began, in seconds since boot; 0 if there is none.
     youngest: float = 0.0
 
+    @property
+    def at_work(self) -> tuple[str, ...]:
+        """What moved but for output: a run may print without end and do nothing."""
+        return tuple(what for what in self.moved if what not in _PRINTING)
+
 
 class ParkedFor(Struct, frozen=True):
     """A question that was parked, and for how many seconds the agent goes on since."""
@@ -105,6 +121,19 @@ class AwaitedLimit(Struct, frozen=True):
     left: float
 
 
+class Repeats(Struct, frozen=True, kw_only=True):
+    """What a run does over and over."""
+
+    #: How often in a row the same call ended with the same error, and the call.
+    errors: int = 0
+    error: str = ""
+    #: How many results and sentences in a row brought nothing new, the last of them, and the
+    #: seconds since anything new came.
+    same: int = 0
+    words: str = ""
+    stale: float = 0.0
+
+
 class RunFacts(Struct, frozen=True, kw_only=True):
     """What the stall rules look at."""
 
@@ -114,8 +143,9 @@ class RunFacts(Struct, frozen=True, kw_only=True):
     age: float = 0.0
     #: The agent printed something that the coder could read.
     begun: bool = True
-    #: What keeps the agent from beginning, in the CLI's words.
+    #: What keeps the agent from beginning.
     cause: Reason | None = None
+    #: The CLI's first words if it has not begun; else the last line of its stderr.
     words: str = ""
     #: What the run needs and does not have.
     lacking: tuple[str, ...] = ()
@@ -124,8 +154,7 @@ class RunFacts(Struct, frozen=True, kw_only=True):
     asks: str = ""
     #: The agent was told to end the turn; None: not told.
     parked: ParkedFor | None = None
-    repeats: int = 0
-    repeated: str = ""
+    repeats: Repeats = Repeats()
     #: The agent has reported the end of its work.
     ended: bool = False
     #: The limit that the agent waits for; None: it waits for none.
@@ -151,6 +180,7 @@ FINE = StallState()
 
 def stall_state(facts: RunFacts, limits: Limits, patience: Patience) -> StallState:
     """The rung of a run, by the first rule that applies."""
+    repeats = facts.repeats
     if facts.lacking:
         return _stalled("degraded", facts, f"it has no {', '.join(facts.lacking)}")
     if facts.ended:
@@ -163,16 +193,40 @@ def stall_state(facts: RunFacts, limits: Limits, patience: Patience) -> StallSta
         return _stalled("needs_input", facts, f"{facts.asks} waits for an answer")
     if facts.silent < _asking(facts.open, patience):
         return StallState(rung="asking", reaction="report", why="asks a person")
-    if facts.repeats >= LOOP_ENDED:
-        return _stalled("looping", facts, facts.repeated)
+    if facts.repeats.errors >= LOOP_ENDED:
+        return _stalled("looping", facts, facts.repeats.error)
     if facts.limit is not None and facts.limit.left > 0:
         return _waiting(facts.limit, patience)
-    if facts.silent >= silence_limit(facts.open, limits, patience):
+    parks = facts.parked is not None  # it has its own time to end its turn
+    if facts.repeats.same >= REPEATS_ENDED and not parks:
+        return _stalled("repeating", facts, _same(facts))
+    patient = silence_limit(facts.open, limits, patience)
+    if facts.silent >= patient:
         return _silent(facts, limits)
-    if facts.repeats >= LOOP_REPORTED:
-        why = f"{facts.repeats} times the same call with the same error: {facts.repeated}"
+    if facts.repeats.stale >= patient and not parks:
+        return _repeating(facts, limits)
+    if facts.repeats.errors >= LOOP_REPORTED:
+        why = f"{repeats.errors} times the same call with the same error: {repeats.error}"
         return StallState(rung="looping", reaction="report", why=why)
+    if facts.repeats.same >= REPEATS_REPORTED:
+        return StallState(rung="repeating", reaction="report", why=_same(facts))
+    if facts.repeats.stale >= patience.told and (call := _elsewhere(facts.open)) is not None:
+        since = f" since {call.since.astimezone():%H:%M:%S}" if call.since else ""
+        return StallState(
+            rung="waiting_call", reaction="report", why=f"waits for {call.name}{since}"
+        )
     return FINE
+
+
+def _elsewhere(calls: tuple[OpenCall, ...]) -> OpenCall | None:
+    """The first open call that another process or agent works on."""
+    return next((call for call in calls if call.is_elsewhere), None)
+
+
+def _same(facts: RunFacts) -> str:
+    """What is repeated, for people."""
+    words = f": {facts.repeats.words}" if facts.repeats.words else ""
+    return f"{facts.repeats.same} times nothing new{words}"
 
 
 def silence_limit(calls: tuple[OpenCall, ...], limits: Limits, patience: Patience) -> float:
@@ -201,7 +255,10 @@ def quiet_for(facts: RunFacts, limits: Limits, patience: Patience) -> float:
         return min(left, limits.start - facts.age)
     if facts.asks:
         return min(left, patience.question - facts.silent)
-    return min(left, silence_limit(facts.open, limits, patience) - facts.silent)
+    patient = silence_limit(facts.open, limits, patience)
+    if facts.repeats.stale < patience.told and _elsewhere(facts.open) is not None:
+        left = min(left, patience.told - facts.repeats.stale)
+    return min(left, patient - facts.silent, max(0.0, patient - facts.repeats.stale))
 
 
 def _ended(facts: RunFacts, patience: Patience) -> StallState:
@@ -223,7 +280,7 @@ def _overstayed(parked: ParkedFor) -> StallState:
 def _unbegun(facts: RunFacts, limits: Limits) -> StallState:
     if facts.age < limits.start:
         return FINE
-    if facts.look is None or facts.look.moved:
+    if facts.look is None or facts.look.at_work:
         return _suspect(f"no sign of a beginning for {shown_span(facts.age)}")
     if facts.cause is None:
         return _stalled("never_started", facts, facts.words)
@@ -254,6 +311,22 @@ def _silent(facts: RunFacts, limits: Limits) -> StallState:
     return _stalled("silent", facts, _at_work(facts.open))
 
 
+def _repeating(facts: RunFacts, limits: Limits) -> StallState:
+    """The state of a run that goes on printing and tells nothing new."""
+    for_long = f"nothing new for {shown_span(facts.repeats.stale)}"
+    if facts.look is None:
+        return StallState(rung="repeating", reaction="look", why=for_long)
+    commands = any(not call.is_elsewhere for call in facts.open)
+    patient = facts.repeats.stale < limits.idle * COMMAND_FACTOR
+    at_work = ", ".join(facts.look.at_work)
+    if not at_work and commands and facts.command_lives and patient:
+        at_work = "its command lives and waits"
+    if at_work and (commands or patient):
+        return StallState(rung="repeating", reaction="look", why=f"{for_long}; at work: {at_work}")
+    what = _same(facts) if facts.repeats.same else f"it only prints; {_at_work(facts.open)}"
+    return _stalled("repeating", facts, what)
+
+
 def _suspect(why: str) -> StallState:
     return StallState(rung="suspect", reaction="look", why=why)
 
@@ -264,9 +337,12 @@ def _at_work(calls: tuple[OpenCall, ...]) -> str:
 
 
 def _stalled(
-    rung: Literal["never_started", "degraded", "silent", "needs_input", "looping"],
+    rung: Literal["never_started", "degraded", "silent", "needs_input", "looping", "repeating"],
     facts: RunFacts,
     detail: str,
 ) -> StallState:
-    outcome = Stalled(rung=rung, silent_seconds=round(facts.silent, 1), detail=detail)
+    seconds = facts.repeats.stale if rung == "repeating" else facts.silent
+    if facts.begun and facts.words and facts.words not in detail:
+        detail = f"{detail}; its stderr ends with: {facts.words}".removeprefix("; ")
+    outcome = Stalled(rung=rung, silent_seconds=round(seconds, 1), detail=detail)
     return StallState(rung=rung, reaction="stop", why=detail or rung, outcome=outcome)

@@ -123,7 +123,7 @@ def test_a_parked_agent_that_goes_on_is_ended_with_its_question(scene):
     agent_claim.record(scene.run.run.path, said)
     scene.run.memory.parked_at = scene.now
     for _ in range(119):
-        scene.hear(Event(kind="assistant_text", text="hm"))
+        scene.hear(Event(kind="assistant_text", text="hm"))  # always the same
         assert scene.wait(1) is None
     assert scene.wait(2) == NeedsHuman(question="QUESTION: Which?")
 
@@ -132,9 +132,42 @@ def test_a_parked_agent_that_claims_something_else_is_left_alone(scene):
     """It decided by itself, and its claim is judged as any other."""
     agent_claim.record(scene.run.run.path, AgentClaim(done="decided", by=scene.run.spec.id))
     scene.run.memory.parked_at = scene.now
-    for _ in range(130):
-        scene.hear(Event(kind="assistant_text", text="hm"))
+    for number in range(130):
+        scene.hear(Event(kind="assistant_text", text=f"hm {number}"))
         assert scene.wait(1) is None
+
+
+def test_a_run_that_prints_and_tells_nothing_new_is_told_and_ended(scene):
+    """A status a second is a sign of life and no progress; it is looked at while it prints."""
+    for _ in range(102):
+        scene.hear(Event(kind="other"))
+        assert scene.wait(1) is None
+    assert scene.run.memory.stall.rung == "repeating"
+    ended = None
+    for _ in range(15):
+        scene.hear(Event(kind="other"))
+        ended = ended or scene.wait(1)
+    assert (ended.rung, ended.silent_seconds >= 100) == ("repeating", True)
+    assert scene.notes() == ["fleet_repeating", "fleet_stalled"]
+
+
+def test_news_in_between_makes_all_well(scene):
+    """However much it repeats before and after."""
+    for number in range(6):
+        for _ in range(90):
+            scene.hear(Event(kind="other"))
+            assert scene.wait(1) is None
+        scene.hear(Event(kind="assistant_text", text=f"step {number}"))
+        assert scene.wait(1) is None
+        assert scene.run.memory.stall.rung == "fine"
+
+
+def test_what_stderr_says_last_is_part_of_the_reason(scene):
+    """The address of a login tells more than that it waited for its model."""
+    scene.run.run.stderr.write_text("warning\nPlease visit https://login.example/oauth?x=1\n\n")
+    ended = scene.wait(120)
+    assert ended.rung == "silent"
+    assert ended.detail.endswith("stderr ends with: Please visit https://login.example/oauth?x=1")
 
 
 def test_one_word_makes_all_well(scene):

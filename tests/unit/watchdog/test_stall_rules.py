@@ -1,5 +1,7 @@
 """Every rung of the ladder, both ways: who stands on it, and who comes close and does not."""
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -9,9 +11,12 @@ from fleet.schemas import Failed, Limits, NeedsHuman, RateLimit, RateLimited, St
 from fleet.watchdog.stall_rules import (
     LOOP_ENDED,
     LOOP_REPORTED,
+    REPEATS_ENDED,
+    REPEATS_REPORTED,
     AwaitedLimit,
     ParkedFor,
     Patience,
+    Repeats,
     RunFacts,
     SecondLook,
     quiet_for,
@@ -19,6 +24,7 @@ from fleet.watchdog.stall_rules import (
     stall_state,
 )
 
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LIMITS = Limits(start=120.0, idle=420.0)
 PATIENCE = Patience()
 STILL, BUSY = SecondLook(), SecondLook(moved=("CPU",))
@@ -151,13 +157,16 @@ def test_a_limit_is_waited_for_as_long_as_it_is_short():
 
 def test_the_same_error_again_and_again_is_told_before_it_is_ended():
     """Two are an agent that tries once more."""
-    assert at(0, repeats=LOOP_REPORTED - 1).rung == "fine"
-    assert (at(0, repeats=LOOP_REPORTED).rung, at(0, repeats=LOOP_REPORTED).reaction) == (
+    assert at(0, repeats=Repeats(errors=LOOP_REPORTED - 1)).rung == "fine"
+    assert (
+        at(0, repeats=Repeats(errors=LOOP_REPORTED)).rung,
+        at(0, repeats=Repeats(errors=LOOP_REPORTED)).reaction,
+    ) == (
         "looping",
         "report",
     )
-    assert at(0, repeats=LOOP_ENDED - 1).reaction == "report"
-    ended = at(0, repeats=LOOP_ENDED, repeated="Bash: no")
+    assert at(0, repeats=Repeats(errors=LOOP_ENDED - 1)).reaction == "report"
+    ended = at(0, repeats=Repeats(errors=LOOP_ENDED, error="Bash: no"))
     assert ended.outcome == Stalled(rung="looping", detail="Bash: no")
 
 
@@ -166,6 +175,69 @@ def test_an_agent_that_is_done_and_stays_is_stopped_and_judged_by_its_word():
     assert at(14, ended=True).rung == "fine"
     stays = at(15, ended=True)
     assert (stays.rung, stays.reaction, stays.outcome) == ("finished_not_gone", "stop", None)
+
+
+PRINTS = SecondLook(moved=("output", "session file"), session_file=True)
+TASK, SERVER = OpenCall(name="Task"), OpenCall(name="mcp__db__query", since=NOW)
+
+
+def test_a_run_that_only_prints_is_looked_at_and_ended():
+    """A dot a second is a sign of life, and nothing of it is new."""
+    assert at(0, repeats=Repeats(stale=419)).rung == "fine"
+    assert (at(0, repeats=Repeats(stale=421)).rung, at(0, repeats=Repeats(stale=421)).reaction) == (
+        "repeating",
+        "look",
+    )
+    assert at(0, repeats=Repeats(stale=100_000)).reaction == "look", "time alone ends no run"
+    ended = at(0, repeats=Repeats(stale=421), look=PRINTS)
+    assert (ended.rung, ended.reaction) == ("repeating", "stop")
+    assert ended.outcome.silent_seconds == 421
+    assert "it only prints" in ended.outcome.detail
+
+
+def test_a_run_that_works_may_print_the_same_for_long():
+    """A build that prints dots; without a command half an hour at most."""
+    at_work = SecondLook(moved=("CPU", "output"))
+    assert at(0, repeats=Repeats(stale=1600), look=at_work).reaction == "look"
+    assert at(0, repeats=Repeats(stale=1681), look=at_work).reaction == "stop"
+    assert at(0, repeats=Repeats(stale=100_000), look=at_work, open=(BASH,)).reaction == "look"
+    assert (
+        at(0, repeats=Repeats(stale=421), look=PRINTS, open=(BASH,), command_lives=True).reaction
+        == "look"
+    )
+    assert (
+        at(0, repeats=Repeats(stale=421), look=PRINTS, open=(TASK,), command_lives=True).reaction
+        == "stop"
+    )
+
+
+def test_the_same_results_over_and_over_are_told_before_they_end_a_run():
+    """Later than the same errors: a call that succeeds may wait for something."""
+    assert at(0, repeats=Repeats(same=REPEATS_REPORTED - 1)).rung == "fine"
+    told = at(0, repeats=Repeats(same=REPEATS_REPORTED, words="Bash"))
+    assert (told.rung, told.reaction, told.why) == (
+        "repeating",
+        "report",
+        "20 times nothing new: Bash",
+    )
+    ended = at(0, repeats=Repeats(same=REPEATS_ENDED, stale=30.0, words="Bash"))
+    assert ended.outcome == Stalled(
+        rung="repeating", silent_seconds=30.0, detail="60 times nothing new: Bash"
+    )
+
+
+def test_an_open_call_of_a_server_or_an_agent_is_shown_with_its_time():
+    """For a person who wonders why nothing happens; a command is not one."""
+    assert at(59, repeats=Repeats(stale=59), open=(SERVER,)).rung == "fine"
+    shown = at(60, repeats=Repeats(stale=60), open=(SERVER,))
+    assert (shown.rung, shown.reaction) == ("waiting_call", "report")
+    assert shown.why == f"waits for mcp__db__query since {NOW.astimezone():%H:%M:%S}"
+    assert at(60, repeats=Repeats(stale=60), open=(TASK,)).why == "waits for Task"
+    assert at(60, repeats=Repeats(stale=60), open=(BASH,)).rung == "fine"
+    assert (
+        quiet_for(RunFacts(silent=1, repeats=Repeats(stale=1), open=(TASK,)), LIMITS, PATIENCE)
+        == 59
+    )
 
 
 knowledge = some.fixed_dictionaries(
@@ -177,7 +249,12 @@ knowledge = some.fixed_dictionaries(
         "parked": some.one_of(
             some.none(), some.builds(ParkedFor, some.just("?"), some.floats(0, 1e4))
         ),
-        "repeats": some.integers(0, 3),
+        "repeats": some.builds(
+            Repeats,
+            errors=some.integers(0, 3),
+            same=some.integers(0, REPEATS_ENDED - 1),
+            stale=some.floats(0, 1e6),
+        ),
         "ended": some.booleans(),
         "open": some.lists(
             some.builds(

@@ -135,6 +135,7 @@ class RunTotals(Struct, kw_only=True):
             self.key_source = event.key_source
         if event.offers is not None:
             self.offers, self.missing = event.offers, event.missing
+        self.tools.news.add(event, self.tools.open)
         # Most lines tell of one thing only.
         if event.calls or event.results or event.denied_calls:
             self.tools.add(event)

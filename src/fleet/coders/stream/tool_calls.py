@@ -9,9 +9,9 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any, cast
 
-import msgspec
 from msgspec import Struct, field, structs
 
+from fleet.coders.stream.news import News, mark_of
 from fleet.schemas import Command, Event, ToolCall, ToolResult
 
 #: Tools that run a command line, and the key of their input that holds it.
@@ -59,6 +59,11 @@ class OpenCall(Struct, frozen=True, kw_only=True):
     #: The edits before this call, if it is one; a call that fails edits nothing.
     edits_before: "Edits | None" = None
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """The work is done by a server or by an agent below this one, and not by a command."""
+        return self.name.startswith("mcp__") or self.name in _DISPATCHERS
+
 
 class Edits(Struct, frozen=True, kw_only=True):
     """The files that an agent changed with editing tools."""
@@ -102,6 +107,8 @@ class ToolCalls(Struct, kw_only=True):
     repeated: str = ""
     #: Errors since the last result that was no error.
     errors_in_a_row: int = 0
+    #: What of the stream was new.
+    news: News = field(default_factory=News)
     _last_error: bytes = b""
     #: The index in `commands`, by the id of the call; none for a call that runs no command, or one
     #: beyond the bound.
@@ -155,7 +162,7 @@ class ToolCalls(Struct, kw_only=True):
             name=call.name,
             since=at,
             timeout=_timeout(call.input),
-            mark=_mark(call),
+            mark=mark_of(call),
             edits_before=before,
         )
 
@@ -230,14 +237,6 @@ def command_of(call: ToolCall) -> str | None:
     """The command line that a call runs; None: no command."""
     text = call.input.get(_SHELLS.get(call.name, ""))
     return text if isinstance(text, str) else None
-
-
-def _mark(call: ToolCall) -> bytes:
-    try:
-        given = msgspec.json.encode(call.input, order="deterministic")
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        given = repr(call.input).encode(errors="replace")  # a custom coder may put anything there
-    return sha256(call.name.encode(errors="replace") + b"\0" + given).digest()
 
 
 def _timeout(given: Mapping[str, Any]) -> float | None:

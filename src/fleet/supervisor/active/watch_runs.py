@@ -21,6 +21,7 @@ from fleet.supervisor.active.watched_facts import (
     began_on_clock,
     first_words,
     lacking,
+    last_said,
     parked_for,
     with_wait,
 )
@@ -30,14 +31,22 @@ from fleet.supervisor.worker_pool import WorkerPool
 from fleet.watchdog import liveness_sample, run_limits, stall_rules
 from fleet.watchdog.liveness_sample import Sample, Subject
 from fleet.watchdog.run_limits import AT_ONCE, Used
-from fleet.watchdog.stall_rules import FINE, Patience, RunFacts, SecondLook, StallState
+from fleet.watchdog.stall_rules import (
+    FINE,
+    REPEATS_ENDED,
+    Patience,
+    Repeats,
+    RunFacts,
+    SecondLook,
+    StallState,
+)
 
 #: A process may belong to a call that was printed up to this many seconds later.
 _BEFORE_THE_CALL = 5.0
 #: A census may take this share of a core, however many processes there are.
 _CENSUS_SHARE = 0.002
 #: Rungs that are reported once a run, not each time.
-_ONCE = frozenset({"looping", "waiting_limit", "stream_lost"})
+_ONCE = frozenset({"looping", "repeating", "waiting_call", "waiting_limit", "stream_lost"})
 
 
 class Watched(Struct, eq=False):
@@ -51,6 +60,8 @@ class Watched(Struct, eq=False):
     begins: float
     #: When the agent began, on the monotonic clock; None until its keeper has written it.
     began: float | None = None
+    #: How much of the stream was new, and when the last of that came.
+    news: tuple[int, float] = (-1, 0.0)
     places: tuple[int, int] = (-1, -1)
     #: Nothing changes before this moment unless the run prints something.
     due: float = 0.0
@@ -106,7 +117,7 @@ class Watchdog:
                 continue
             watched = known.get(assignment.task_id)
             if watched is None or watched.run is not stage.run:
-                watched = Watched(assignment, stage.run, now, now)
+                watched = Watched(assignment, stage.run, now, now, news=(-1, now))
             self._watched[assignment.task_id] = watched
             self._check(watched, now, awake)
         if now >= self._next_census:
@@ -141,6 +152,7 @@ class Watchdog:
         self._log.say("watch_anew", f"{why}: all agents get their time anew")
         for watched in self._watched.values():
             watched.begins = now
+            watched.news = (watched.news[0], now)
             self._restart_silence(watched, now)
 
     # Stalls.
@@ -150,7 +162,7 @@ class Watchdog:
         places = run.stream.places
         if places != watched.places:
             watched.places = places
-            self._restart_silence(watched, now)
+            self._heard(watched, now)
             self._check_limits(watched, now)
         elif watched.began is not None and now - watched.began >= run.policy.limits.time:
             self._check_limits(watched, now)
@@ -158,11 +170,22 @@ class Watchdog:
             return
         facts = self._facts(watched, now, awake)
         if facts.limit is not None:
-            watched.since = now  # an agent that waits for a limit has to be silent
+            # An agent that waits for a limit has to be silent.
+            watched.since, watched.news = now, (watched.news[0], now)
         stall = stall_rules.stall_state(facts, run.policy.limits, self._patience)
         left = stall_rules.quiet_for(facts, run.policy.limits, self._patience)
         watched.due = now + left if stall is FINE and facts.limit is None else now
         self._react(watched, stall, now)
+
+    def _heard(self, watched: Watched, now: float) -> None:
+        """The run printed something: it is not silent. What is not new ends no look at it."""
+        count = watched.run.tools.news.count
+        is_new = count != watched.news[0]
+        if is_new or watched.run.memory.stall.reaction != "look":
+            self._restart_silence(watched, now)
+        if is_new:
+            watched.news = (count, now)
+        watched.since, watched.due = now, 0.0
 
     def _restart_silence(self, watched: Watched, now: float) -> None:
         watched.since, watched.due = now, 0.0
@@ -172,21 +195,27 @@ class Watchdog:
         run, look = watched.run, watched.look
         totals, tools = run.totals, run.tools
         begun = run.stream.heard > 0
-        still = look is not None and not look.moved
+        still = look is not None and not look.at_work
         words = "" if begun or not still else first_words(run)
         silent = now - watched.since
+        stuck = still or tools.news.repeats >= REPEATS_ENDED
         return RunFacts(
             silent=silent,
             age=now - watched.begins,
             begun=begun,
             cause=startup_cause(words),
-            words=words[-500:].strip(),
+            words=last_said(run) if begun and stuck else words[-500:].strip(),
             lacking=lacking(run),
             open=tuple(with_wait(call, run) for call in tools.open.values()),
             asks=tools.asks,
             parked=parked_for(run, now, since=watched.begins),
-            repeats=tools.repeated_errors,
-            repeated=tools.repeated,
+            repeats=Repeats(
+                errors=tools.repeated_errors,
+                error=tools.repeated,
+                same=tools.news.repeats,
+                words=tools.news.repeated,
+                stale=now - watched.news[1] if begun else 0.0,
+            ),
             ended=totals.terminal is not None,
             limit=awaited(run, self._now()),
             look=look,
@@ -265,13 +294,13 @@ class Watchdog:
             session_file=session_file if run.totals.session_id else None,
         )
         self._pool.submit(
-            partial(self._sample, subject), partial(self._sampled, watched, watched.since)
+            partial(self._sample, subject), partial(self._sampled, watched, watched.sample)
         )
 
-    def _sampled(self, watched: Watched, since: float, sample: Sample) -> None:
+    def _sampled(self, watched: Watched, before: Sample | None, sample: Sample) -> None:
         watched.sampling = False
-        if watched.since != since:
-            return  # the run printed something meanwhile
+        if watched.sample is not before:
+            return  # the run printed something since
         if watched.sample is not None:
             watched.look = liveness_sample.compare(watched.sample, sample)
         watched.sample = sample

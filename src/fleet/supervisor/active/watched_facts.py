@@ -9,11 +9,14 @@ from fleet.errors import InvalidTask
 from fleet.files.safe_read import tail
 from fleet.processes import process_identity
 from fleet.runs import agent_claim
+from fleet.schemas.shown_text import one_line
 from fleet.supervisor.assignments import ActiveRun
 from fleet.watchdog.stall_rules import AwaitedLimit, ParkedFor
 
 #: Bytes of a CLI's first words that can tell why it does not begin.
 _WORDS = 2000
+#: Characters of a line of stderr that are shown.
+_LINE = 300
 
 
 def lacking(run: ActiveRun) -> tuple[str, ...]:
@@ -63,6 +66,12 @@ def awaited(run: ActiveRun, now: datetime) -> AwaitedLimit | None:
 def first_words(run: ActiveRun) -> str:
     """All that a CLI has printed that did not begin."""
     return f"{tail(run.run.stdout, _WORDS)}\n{tail(run.run.stderr, _WORDS)}"
+
+
+def last_said(run: ActiveRun) -> str:
+    """The last line of its stderr, for people: often the address of a login."""
+    lines = run.mask.text(tail(run.run.stderr, _WORDS)).strip().splitlines()
+    return one_line(lines[-1].strip())[-_LINE:] if lines else ""
 
 
 def began_on_clock(run: ActiveRun) -> float | None:
