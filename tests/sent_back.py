@@ -39,10 +39,11 @@ class SentBack:
         self.line = repo.commit("landed")
         self.refs = task_refs(home, TASK)
 
-    def begin(self, left="", line=""):
+    def begin(self, left="", line="", base=""):
         self.plan = plan_merge(
             self.home, self.refs,
             candidate=self.candidate, left=left, line=line or self.line, title="the title",
+            base=base,
         )  # fmt: skip
         return self.again()
 

@@ -82,6 +82,9 @@ class Landing(Struct, frozen=True, kw_only=True):
     #: The run whose claim holds, and the commit that the task's clone was made from.
     run: int
     base: str
+    #: The commit of the line that fleet had the agent merge last, or the work of the task that
+    #: landed before; empty: none.
+    merged: str = ""
     #: The tree that the run verified, and the candidate: a commit with exactly that tree. Empty
     #: until the work is brought home.
     tree: str
@@ -129,6 +132,19 @@ class Landing(Struct, frozen=True, kw_only=True):
         # A person's own review has no output: what reviewers of a pull request said has.
         remarked = self.why_back == "review" and bool(self.output)
         return (could_not_land or remarked) and self.state in ("back", "asks")
+
+    @property
+    def starts_from(self) -> str:
+        """The commit that fleet gave the work to start from, or had it merge last."""
+        return self.merged or self.base
+
+    def merged_since(self, base: str) -> str:
+        """What the next work from `base` has of the line by this landing; empty: nothing."""
+        if self.base != base:
+            return ""
+        if self.state == "landed":
+            return self.commit
+        return self.merge.line if self.merge is not None and self.merge.ready else self.merged
 
     def words(self, tries: int = 0) -> str:
         """How far the landing is, for people; `tries`: how often the work may go back, if known."""

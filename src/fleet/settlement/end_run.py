@@ -325,6 +325,7 @@ def _landing(
         into=work.into,
         run=run.number,
         base=work.base,
+        merged=before.merged_since(work.base) if before is not None else "",
         tree=work.tree,
         checked=verdict.checked,
         checks=tuple(check.command for check in found.checks if check.passed),

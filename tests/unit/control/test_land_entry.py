@@ -29,9 +29,10 @@ def traps(repo, tmp_path):
     return mark
 
 
-def landed(repo, commit):
+def landed(repo, commit, base=""):
     home = repo.root.parent / "home"
-    return land_commit(home, str(repo.root), commit, ref="REF", message="both", again="AGAIN")
+    words = {"ref": "REF", "message": "both", "again": "AGAIN"}
+    return land_commit(home, str(repo.root), commit, base=base, **words)
 
 
 @pytest.mark.parametrize("moved", [False, True])
@@ -99,6 +100,16 @@ def test_a_landing_minds_no_setting_of_merges(repo):
     assert landed(repo, repo.side).how == "fast-forwarded"
     assert repo.git("rev-parse", "main") == repo.side
     assert landed(repo, repo.side).how == "was there already"
+
+
+def test_a_history_that_names_later_commits_takes_nothing_off_the_branch(repo):
+    """The entry names the branch as its parent, and lacks what the branch has."""
+    base = repo.git("merge-base", "main", "side")
+    later = repo.commit("later", c="later\n")
+    commit = repo.git("commit-tree", "-m", "mine", "-p", "side", "-p", later, "side^{tree}")
+    assert landed(repo, commit, base).how == "merged"
+    assert repo.git("show", "main:c") == "later"
+    assert repo.git("show", "main:src/b") == "new"
 
 
 def test_what_had_landed_ahead_of_the_branch_comes_with_it(repo):

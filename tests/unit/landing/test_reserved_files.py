@@ -30,7 +30,8 @@ def redone(place, task_id, text):
     tree = repo.git("rev-parse", f"{commit}^{{tree}}")
     (lease,) = place.queue.claim("me", ttl=timedelta(hours=1))
     assert lease.task.id == task_id
-    again = structs.replace(landing, state="waiting", commit=commit, tree=tree, why="")
+    given = {"merged": repo.git("rev-parse", "main"), "why": ""}
+    again = structs.replace(landing, state="waiting", commit=commit, tree=tree, **given)
     landing_json.write(place.home, task_id, again)
     assert settle(place.queue, lease, Blocked(waits=ToLand(into="main"))) is None
 

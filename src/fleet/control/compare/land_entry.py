@@ -15,7 +15,7 @@ from fleet.errors import Refused
 from fleet.git import repository
 from fleet.git.clone.task_work import task_work
 from fleet.git.commit_words import author_in, message_of
-from fleet.git.land.fold import Candidate, fold
+from fleet.git.land.fold import Candidate, claims_more, fold
 from fleet.git.land.follow.follow_checkout import finish_follows
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.merge_trees import TreeConflict
@@ -57,6 +57,7 @@ def land_entry(fleet: Control, task: Task, comparison: Comparison, entry: Entry)
         fleet.home.path,
         comparison.repository,
         commit,
+        base=comparison.commit,
         ref=ref,
         message=message_of(task.title, entry.task_id),
         again=f"fleet compare {task.id} --pick {entry.task_id}",
@@ -64,11 +65,11 @@ def land_entry(fleet: Control, task: Task, comparison: Comparison, entry: Entry)
 
 
 def land_commit(
-    home: Path, root: str, commit: str, *, ref: str, message: str, again: str
+    home: Path, root: str, commit: str, *, base: str, ref: str, message: str, again: str
 ) -> LandedEntry:
     """Land a commit on the branch that is checked out at `root`.
 
-    `ref` holds the commit, `again` is the command that tries once more.
+    The work began at `base`. `ref` holds the commit, `again` is the command that tries once more.
     """
     repo = repository.find(root)
     if repo is None:
@@ -81,8 +82,10 @@ def land_commit(
     if is_ancestor(land.git, commit, target.tip):
         there = "was there already"
         return LandedEntry(branch=branch, commit=target.tip, how=there, sentences=tuple(sentences))
-    if not is_ancestor(land.git, target.line, commit):
-        work = Candidate(task_id="", commit=commit, message=message, author=author_in(repo))
+    follows = is_ancestor(land.git, target.line, commit)
+    if not follows or claims_more(land.git, target.line, commit, base):
+        author = author_in(repo)
+        work = Candidate(task_id="", commit=commit, message=message, author=author, base=base)
         made = fold(land.git, target.line, work)
         if isinstance(made, TreeConflict):
             raise Refused(

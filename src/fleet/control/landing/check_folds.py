@@ -101,5 +101,9 @@ def _candidate(fleet: Control, each: UnlandedWork) -> Candidate:
     landing = landing_json.read(fleet.home, each.id)
     how = landing.how if landing is not None else "merge"
     return Candidate(
-        task_id=each.id, commit=each.tip, message=message_of(each.title, each.id), how=how
+        task_id=each.id,
+        commit=each.tip,
+        message=message_of(each.title, each.id),
+        how=how,
+        base=landing.starts_from if landing is not None else "",
     )

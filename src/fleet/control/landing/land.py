@@ -114,7 +114,9 @@ def _from_before(fleet: Control, task_id: str) -> Landing | None:
             f"{task_id} is closed, and {branch_of(task_id)} holds nothing that no branch has",
             hint="What is not landed: fleet land",
         )
-    return _landing_of(fleet, task, record, project, tip, run.number)
+    merged = known.merged_since(record.commit) if known is not None else ""
+    found = _landing_of(fleet, task, record, project, tip, run.number)
+    return structs.replace(found, merged=merged)
 
 
 def _reopen_closed(fleet: Control, task_id: str, landing: Landing) -> None:

@@ -209,8 +209,9 @@ def _candidate(fleet: Control, repo: Repository, task: Task, landing: Landing) -
     words = f'Revert "{landing.title}"\n\n{_takes_back(commit)}\n\n{TRAILER}: {task.id}\n'
     made = write_commit(git, tree, line, message=words, author=author_in(repo))
     candidate = structs.replace(
-        landing, state="waiting", commit=made, tree=tree, checks=(), checked=False, how="rebase"
-    )
+        landing, state="waiting", commit=made, merged=line, tree=tree, checks=(), checked=False,
+        how="rebase",
+    )  # fmt: skip
     found = work_of_run(fleet.home, task, candidate, fleet.config)
     if found is None:
         raise FleetError(f"the record of the run that {task.id} landed with is gone")

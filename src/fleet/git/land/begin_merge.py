@@ -18,14 +18,15 @@ from msgspec import structs
 from fleet.errors import FleetError, InvalidTask
 from fleet.files.agent_place import AgentPlace
 from fleet.files.atomic_write import write_all
-from fleet.git.clone.collect_work import cloned_work, kept_index, scratch_git
+from fleet.git.clone.collect_work import ClonedWork, cloned_work, kept_index, scratch_git
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.commit_object import write_commit
 from fleet.git.commit_words import author_in, message_of
 from fleet.git.git_command import Git, GitFailed
+from fleet.git.land.fold import claims_more
 from fleet.git.land.merge_trees import MergedSides, merge_sides
 from fleet.git.own.fresh_git_dir import git_in
-from fleet.git.refs import commit_of, is_ancestor, merge_base
+from fleet.git.refs import commit_of, is_ancestor, merge_base, tree_of
 from fleet.git.tree_difference import tree_entries
 from fleet.home import Home
 from fleet.schemas import BegunMerge
@@ -43,18 +44,29 @@ _CHUNK = 1 << 20
 
 
 def plan_merge(
-    home: Home, refs: TaskRefs, *, candidate: str, left: str, line: str, title: str
+    home: Home,
+    refs: TaskRefs,
+    *,
+    candidate: str,
+    left: str,
+    line: str,
+    title: str,
+    base: str = "",
 ) -> BegunMerge:
     """What is to be merged in a task's clone: the task's work, and a commit of the line.
 
     `candidate` is the commit that could not land, and `left` the tree that its run left, which may
     differ in pinned files. What was changed in the clone since then becomes a commit of its own; it
-    is merged, but what others landed is held against the candidate. Raises FleetError.
+    is merged, but what others landed is held against the candidate. `base` is the commit that
+    fleet gave the work: later ones of the line leave its history, so that git merges what they
+    brought. Raises FleetError.
     """
     work = cloned_work(home, refs)
     work.take_snapshot()
     tree = commit_of(work.git, f"{candidate}^{{tree}}") if candidate else ""
-    plan = BegunMerge(own=candidate, line=line, found=work.tree)
+    history = _GivenHistory(work, refs, line=line, base=base, title=title)
+    own = history.of(candidate, base) if tree else candidate
+    plan = BegunMerge(own=own, line=line, found=work.tree)
     if tree and work.tree in (left, tree):
         return plan
     # A process that was killed may have brought the commit home already.
@@ -62,7 +74,29 @@ def plan_merge(
     if not tip or commit_of(work.git, f"{tip}^{{tree}}") != work.tree:
         tip = work.committed(message_of(title, refs.task_id))
         work.bring(tip)
+    tip = history.of(tip, own or base)
     return structs.replace(plan, tip=tip) if tree else structs.replace(plan, own=tip)
+
+
+class _GivenHistory:
+    """Takes commits of the line that fleet did not give the work out of the work's history."""
+
+    def __init__(
+        self, work: ClonedWork, refs: TaskRefs, *, line: str, base: str, title: str
+    ) -> None:
+        self._work, self._line, self._base = work, line, base
+        self._message, self._author = message_of(title, refs.task_id), author_in(refs.git.repo)
+
+    def of(self, commit: str, parent: str) -> str:
+        """The commit, or one with the same files on `parent`, which the project then has."""
+        git = self._work.git
+        if not claims_more(git, self._line, commit, self._base):
+            return commit
+        made = write_commit(
+            git, tree_of(git, commit), parent, message=self._message, author=self._author
+        )
+        self._work.bring(made)
+        return made
 
 
 def begin_merge(

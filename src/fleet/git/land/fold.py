@@ -2,6 +2,10 @@
 
 Nothing but objects in fleet's own git directory is written. The same candidate on the same line
 gives the same commit, whenever it is folded.
+
+An agent writes the history of a candidate. A history that names a later commit of the line as a
+parent says that the work has what that commit brought, and a merge by this history would take off
+the line whatever the work lacks. So the merge starts from a commit that fleet gave the agent.
 """
 
 from functools import partial
@@ -13,7 +17,7 @@ from fleet.git.commit_object import read_commit, read_commits, write_commit
 from fleet.git.commit_words import FLEET, Author, marked
 from fleet.git.git_command import Git
 from fleet.git.land.merge_trees import TreeConflict, merge_commits, merge_over
-from fleet.git.refs import merge_base
+from fleet.git.refs import merge_base, tree_of
 
 How = Literal["merge", "squash", "rebase"]
 
@@ -26,6 +30,9 @@ class Candidate(Struct, frozen=True, kw_only=True):
     message: str
     how: How = "merge"
     author: Author = FLEET
+    #: The commit that fleet gave the work to start from, or had it merge last; empty: the history
+    #: is believed.
+    base: str = ""
 
 
 class Folded(Struct, frozen=True, kw_only=True):
@@ -47,15 +54,32 @@ def fold(git: Git, onto: str, candidate: Candidate) -> Folded | TreeConflict:
         return Folded(commit=onto, tree=line.tree, parents=line.parents)
     # With the time of the newer side, the same fold is the same commit whenever it is made.
     at = max(line.at, work.at)
-    if candidate.how == "rebase":
+    claims = claims_more(git, onto, candidate.commit, candidate.base)
+    if candidate.how == "rebase" and not claims:
         return _rebased(git, onto, candidate, at)
-    merged = merge_commits(git, onto, candidate.commit, base)
+    if claims and (shared := merge_base(git, onto, candidate.base)):
+        merged = merge_over(git, tree_of(git, shared), line.tree, work.tree)
+    else:
+        merged = merge_commits(git, onto, candidate.commit, "" if claims else base)
     if isinstance(merged, TreeConflict):
         return merged
     parents = (onto, candidate.commit) if candidate.how == "merge" else (onto,)
     author = candidate.author
     commit = write_commit(git, merged, *parents, message=candidate.message, author=author, at=at)
     return Folded(commit=commit, tree=merged, parents=parents)
+
+
+def claims_more(git: Git, line: str, commit: str, given: str) -> bool:
+    """Whether the history of a work names commits of the line that are not in the history of
+    `given`, the commit that fleet gave the work. False if nothing is given. Raises GitFailed.
+    """
+    if not given or given == line:
+        return False
+    related, found = git.judge("merge-base", "--all", line, commit)
+    shared = found.decode().split() if related else []
+    if shared in ([], [given]):
+        return False
+    return bool(git.line("rev-list", "--max-count=1", *shared, f"^{given}", "--"))
 
 
 def _rebased(git: Git, onto: str, candidate: Candidate, at: int) -> Folded | TreeConflict:

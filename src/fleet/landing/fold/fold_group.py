@@ -67,6 +67,7 @@ def fold_group(
             message=words(work.landing.title, work.task_id),
             how=work.landing.how,
             author=author,
+            base=work.landing.starts_from,
         )
         made = fold(git, onto, candidate)
         if isinstance(made, TreeConflict):

@@ -81,8 +81,9 @@ def _plan(home: Home, refs: TaskRefs, landing: Landing) -> BegunMerge:
     receipt = receipt_json.read(Run(home.task(refs.task_id) / "runs" / str(landing.run)))
     left = receipt.changes.tree if receipt is not None and receipt.changes is not None else ""
     return plan_merge(
-        home, refs, candidate=landing.commit, left=left, line=line, title=landing.title
-    )
+        home, refs, candidate=landing.commit, left=left, base=landing.starts_from, line=line,
+        title=landing.title,
+    )  # fmt: skip
 
 
 def _begun_again(home: Home, task_id: str) -> Landing:

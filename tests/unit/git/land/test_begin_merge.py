@@ -7,6 +7,7 @@ import pytest
 
 from fleet.errors import FleetError
 from fleet.git.land.begin_merge import plan_merge
+from fleet.supervisor.cleanup import collect
 from tests.clones import TASK, git
 from tests.sent_back import SentBack, sent_back
 
@@ -88,6 +89,25 @@ def test_a_candidate_with_pinned_files_restored_is_what_the_agent_goes_on_from(h
     repo.git("checkout", "-q", "main")
     assert back.begin(left=left).own == back.candidate
     assert back.read("pin") == "as given\n"
+
+
+@pytest.mark.parametrize("since", ["", "loose"])
+def test_what_a_history_claims_is_merged_all_the_same(home, repo, since):
+    """The agent named a commit of the line as a parent, and has not what that commit brought."""
+    back = SentBack(home, repo, before=BEFORE, own=OWN, landed={"later": "n\n"})
+    base = repo.git("rev-parse", "main^")
+    git(back.place, "merge", "-q", "-s", "ours", "-m", "merged", back.line)
+    collect(home, TASK)
+    back.candidate = repo.git("rev-parse", f"fleet/{TASK}")
+    if since:
+        back.put(**{since: "l\n"})
+    assert not (back.place / "later").exists()
+    back.begin(base=base)
+    assert back.read("later") == "n\n"
+    assert back.read("f") == OWN["f"]
+    held = repo.git("for-each-ref", "--format=%(refname)", "--contains", back.candidate)
+    assert held, "the agent's own commits stay"
+    assert back.findings() == ()
 
 
 @pytest.mark.parametrize("kept", ["", "f", "far", "MERGE_HEAD", "index"])

@@ -52,6 +52,43 @@ def test_a_commit_that_is_rebased_bears_its_task(repo, land):
 
 
 @pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
+def test_a_history_takes_nothing_off_the_line(repo, land, how):
+    """The work names a later commit of the line as a parent, and lacks what that one brought."""
+    work = side(repo, b="new\n")
+    line = repo.commit("line", c="later\n")
+    ours = repo.git("commit-tree", "-m", "mine", "-p", work, "-p", line, f"{work}^{{tree}}")
+    done = fold(land.git, line, candidate(ours, how, base=repo.first))
+    assert in_own(land, "show", f"{done.commit}:c") == "later"
+    assert in_own(land, "show", f"{done.commit}:b") == "new"
+    assert done.parents == ((line, ours) if how == "merge" else (line,))
+
+
+def test_a_second_work_on_what_landed_is_merged_with_it(repo, land):
+    """The task landed before, and its agent names another later commit as a parent."""
+    landed = side(repo, a="mine\n")
+    line = repo.git("commit-tree", "-m", "m", "-p", "main", "-p", landed, f"{landed}^{{tree}}")
+    repo.git("reset", "-q", "--hard", line)
+    line = repo.commit("line", c="later\n")
+    again = side(repo, at=landed, a="mine, better\n")
+    ours = repo.git("commit-tree", "-m", "m", "-p", again, "-p", line, f"{again}^{{tree}}")
+    for work in (again, ours):
+        done = fold(land.git, line, candidate(work, base=landed))
+        assert in_own(land, "show", f"{done.commit}:a") == "mine, better"
+        assert in_own(land, "show", f"{done.commit}:c") == "later"
+
+
+def test_a_merge_that_fleet_began_counts(repo, land):
+    """What its agent resolved in a conflict is not merged again."""
+    work = side(repo, a="mine\n")
+    line = repo.commit("line", a="theirs\n")
+    both = side(repo, at=work, a="both\n")
+    merged = repo.git("commit-tree", "-m", "m", "-p", work, "-p", line, f"{both}^{{tree}}")
+    assert isinstance(fold(land.git, line, candidate(merged, base=repo.first)), TreeConflict)
+    done = fold(land.git, line, candidate(merged, base=line))
+    assert in_own(land, "show", f"{done.commit}:a") == "both"
+
+
+@pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
 def test_the_same_fold_is_the_same_commit(repo, land, how):
     """A lander that was killed finds its own fold again."""
     work = side(repo, b="new\n")

@@ -352,6 +352,7 @@ export interface Landing {
   into: string;
   run: number;
   base: string;
+  merged: string;
   tree: string;
   commit: string;
   checked: boolean;
