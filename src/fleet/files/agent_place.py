@@ -190,6 +190,40 @@ class AgentPlace:
 
     # Writing
 
+    def link(self, name: str, to: Path) -> bool:
+        """Give a regular file one more name, or copy it where that cannot be; False: there is no
+        such file, or something else. `to` is no agent's.
+        """
+        try:
+            with self._above(name) as (folder, last):
+                if folder is None:
+                    return False
+                try:
+                    os.link(last, to, src_dir_fd=folder, follow_symlinks=False)
+                except FileNotFoundError:
+                    return False
+                except OSError:  # another file system, or links are not allowed
+                    return self._copy_out(folder, name, last, to)
+        except InvalidTask:
+            return False
+        if stat.S_ISREG(to.lstat().st_mode):
+            return True
+        to.unlink()
+        return False
+
+    def _copy_out(self, folder: int, name: str, last: str, to: Path) -> bool:
+        found = self._open_in(folder, name, last)
+        if found is None:
+            return False
+        source, size = found
+        try:
+            with to.open("xb") as copy:
+                for chunk in _chunks(source, size):
+                    copy.write(chunk)
+        finally:
+            os.close(source)
+        return True
+
     def write(
         self,
         name: str,

@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.errors import BadInput, InvalidTask
+from fleet.files.agent_place import AgentPlace
 from fleet.files.safe_read import read_bounded
 from fleet.plan.check_plan import check_plan
 from fleet.plan.neutral_plan import FORMAT, Plan, SpecFile, SpecText
@@ -107,7 +108,7 @@ def read_plan(spec: FoundSpec) -> Plan:
 
 def read_proposed_plan(task_dir: Path, *, limit: int) -> Plan:
     """The plan among a task's artifacts. Raises BadInput or InvalidTask with file and line."""
-    data = read_bounded(task_dir / "artifacts" / PLAN_FILE, _LARGEST_PROPOSED)
+    data = AgentPlace(task_dir).read(f"artifacts/{PLAN_FILE}", _LARGEST_PROPOSED)
     if not data:
         raise BadInput(f"there is no {PLAN_FILE} among the artifacts")
     file = SpecFile(name=PLAN_FILE, text=_decoded(data, PLAN_FILE))

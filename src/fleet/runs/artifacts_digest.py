@@ -1,11 +1,11 @@
 """Whether an agent got anywhere: a fingerprint of the artifacts directory."""
 
-from collections.abc import Iterator
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 
 from fleet.errors import InvalidTask
-from fleet.files.safe_read import read_bounded, walk
+from fleet.files.agent_place import AgentEntry, AgentPlace
 
 #: Larger files, and more of them, are told apart by size and time only.
 _LARGEST, _MOST = 1 << 20, 100
@@ -20,27 +20,17 @@ EMPTY = sha256().hexdigest()
 def fingerprint(folder: Path) -> str:
     """A hash over the content: a file that was only touched is no progress."""
     digest = sha256()
-    for number, (name, path) in enumerate(_files(folder)):
-        if number >= _ENOUGH:
-            break
-        digest.update(f"{name}:".encode(errors="replace"))
-        digest.update(_content(path, whole=number < _MOST))
+    place = AgentPlace(folder.parent)
+    for number, entry in enumerate(islice(place.walk(folder.name), _ENOUGH)):
+        digest.update(f"{entry.name}:".encode(errors="replace"))
+        digest.update(_content(place, entry, whole=number < _MOST))
     return digest.hexdigest()
 
 
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    for root, folders, files in walk(str(folder)):
-        folders.sort()
-        for name in sorted(files):
-            path = Path(root, name)
-            yield str(path.relative_to(folder)), path
-
-
-def _content(path: Path, *, whole: bool) -> bytes:
+def _content(place: AgentPlace, entry: AgentEntry, *, whole: bool) -> bytes:
+    if not whole or entry.size > _LARGEST:
+        return f"{entry.size}:{entry.mtime_ns}".encode()
     try:
-        about = path.lstat()
-        if whole and about.st_size <= _LARGEST:
-            return sha256(read_bounded(path, _LARGEST) or b"").digest()
+        return sha256(place.read(entry.name, _LARGEST) or b"").digest()
     except (OSError, InvalidTask):
         return b"?"  # the file went away while we looked, or is a link or a pipe
-    return f"{about.st_size}:{about.st_mtime_ns}".encode()

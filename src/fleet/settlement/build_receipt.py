@@ -9,7 +9,7 @@ from pathlib import Path
 from fleet.errors import FleetError
 from fleet.evidence.claim_rules import ClaimFacts
 from fleet.evidence.inspect_run import Inspection
-from fleet.files.safe_read import walk
+from fleet.files.agent_place import AgentPlace
 from fleet.plan.find_spec import read_proposed_plan
 from fleet.processes.keeper_client import Ended
 from fleet.runs import receipt_json
@@ -124,12 +124,8 @@ def _written(folder: Path, since: datetime | None) -> Iterator[str]:
     """The files below a folder that were written since a moment."""
     if since is None:
         return
-    found = 0
-    below = (Path(place, name) for place, _, names in walk(str(folder)) for name in names)
-    for path in sorted(below):
-        with suppress(OSError):
-            if path.is_file() and path.lstat().st_mtime >= since.timestamp():
-                yield str(path.relative_to(folder))
-                found += 1
-        if found >= _MOST_ARTIFACTS:
-            return
+    since_ns = int(since.timestamp() * 1e9)
+    entries = AgentPlace(folder.parent).walk(folder.name)
+    written = (each.name for each in entries if each.is_file and each.mtime_ns >= since_ns)
+    for name in sorted(written)[:_MOST_ARTIFACTS]:
+        yield name.removeprefix(f"{folder.name}/")

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fleet.errors import InvalidTask
+from fleet.files.agent_place import AgentPlace
 from fleet.files.json_record import JsonRecord
-from fleet.files.safe_read import read_bounded, walk
 from fleet.travel.pack_run import ARTIFACTS, LARGEST_FILE
 
 _FILE = ".in-step"
@@ -57,12 +57,11 @@ def edited(task_dir: Path) -> dict[str, bytes]:
 
 
 def _read(task_dir: Path) -> Iterator[tuple[str, bytes]]:
-    for parent, _, names in walk(f"{task_dir}/{ARTIFACTS}"):
-        for name in names:
-            place = Path(parent, name)
-            with suppress(InvalidTask, OSError):  # too large to travel, or no plain file
-                if (data := read_bounded(place, LARGEST_FILE)) is not None:
-                    yield str(place.relative_to(task_dir)), data
+    place = AgentPlace(task_dir)
+    for entry in place.walk(ARTIFACTS):
+        with suppress(InvalidTask, OSError):  # too large to travel, or no plain file
+            if (data := place.read(entry.name, LARGEST_FILE)) is not None:
+                yield entry.name, data
 
 
 def merged(here: bytes, there: bytes, known: AgreedBytes | None) -> bytes:

@@ -12,8 +12,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.errors import InvalidTask
+from fleet.files.agent_place import AgentPlace
 from fleet.files.json_record import JsonRecord
-from fleet.files.safe_read import open_regular, read_bounded, walk
+from fleet.files.safe_read import open_regular, read_bounded
 from fleet.forge import pull_request_json
 from fleet.git.snapshot_names import DIFF
 from fleet.home import clone_record, landing_json, messages
@@ -131,19 +132,17 @@ def note_log_sent(task_dir: Path, end: int | None = None) -> None:
 def _below(task_dir: Path, folder: str) -> Iterator[File]:
     """The plain files below a folder, by their path from the task's directory on."""
     left, count = _MOST_BYTES, 0
-    for place, folders, names in walk(f"{task_dir}/{folder}"):
-        folders.sort()
-        for name in sorted(names):
-            path = Path(place, name)
-            if count >= _MOST_FILES or path.is_symlink():
-                continue
-            try:
-                data = read_bounded(path, min(LARGEST_FILE, left))
-            except InvalidTask:
-                continue  # too large, or no file
-            if data is not None:
-                left, count = left - len(data), count + 1
-                yield str(path.relative_to(task_dir)), [data]
+    place = AgentPlace(task_dir)
+    for entry in sorted(place.walk(folder), key=lambda each: each.name):
+        if count >= _MOST_FILES:
+            return
+        try:
+            data = place.read(entry.name, min(LARGEST_FILE, left))
+        except InvalidTask:
+            continue  # too large, or no file
+        if data is not None:
+            left, count = left - len(data), count + 1
+            yield entry.name, [data]
 
 
 def _read(path: Path, start: int = 0) -> Iterator[bytes]:

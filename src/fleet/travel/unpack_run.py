@@ -10,6 +10,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -17,9 +18,8 @@ from msgspec import structs
 
 from fleet.errors import FleetError, InvalidTask, QueueError
 from fleet.files import seals
-from fleet.files.atomic_write import write_atomically
+from fleet.files.agent_place import AgentPlace
 from fleet.files.file_lock import exclusive
-from fleet.files.safe_read import read_bounded, walk
 from fleet.git import repository
 from fleet.git.repository import Repository
 from fleet.home import Home, landing_json
@@ -213,34 +213,38 @@ def _take_task_files(
     `known` was agreed on stays.
     """
     task_dir = home.task(task_id)
+    place = AgentPlace(task_dir)
     common: dict[str, in_step.AgreedBytes] = {}
     for path in sorted(wanted):
-        place = _place(task_dir, path)
+        _check_place(task_dir, path)
         data = shared.files.read(task_id, OF_TASK, path)
         if data is None:
             continue
         if path.startswith(f"{ARTIFACTS}/"):
             common[path] = in_step.content(data)
-            data = _with_edits(place, data, known.get(path))
-        if _is_there(place, data):
+            data = _with_edits(place, path, data, known.get(path))
+        if _is_there(place, path, data):
             continue
         if path == landing_json.FILE:
             continue  # `take_landing` knows which host it is for
         if path.startswith(f"{LATER}/"):
             take_later_lines(home, task_id, path, data, me=me)
             continue
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if path in SEALED_OF_TASK:
             seals.seal(task_dir, seals.OF_TASK, {path: data})
-        write_atomically(place, data, durable=False)
+        if (found := place.look(path)) is not None and found.is_directory:
+            place.put_aside(path)
+        place.write(path, data, durable=False)
     if common:
         in_step.note(task_dir, common)
 
 
-def _with_edits(place: Path, data: bytes, known: in_step.AgreedBytes | None) -> bytes:
+def _with_edits(
+    place: AgentPlace, path: str, data: bytes, known: in_step.AgreedBytes | None
+) -> bytes:
     """The queue's copy of an artifact, with what was edited here since both were the same."""
     try:
-        here = read_bounded(place, LARGEST_FILE)
+        here = place.read(path, LARGEST_FILE)
     except InvalidTask:  # a link, or too large to travel
         return data
     return data if here is None else in_step.merged(here, data, known)
@@ -250,14 +254,13 @@ def _remove_others(task_dir: Path, wanted: set[str], known: in_step.Agreed | Non
     """Remove the messages and artifacts that the queue lacks: a run elsewhere removed them. An
     artifact that the queue never had is a person's and stays.
     """
+    place = AgentPlace(task_dir)
     for folder in _FOLDERS:
-        for parent, _, names in walk(f"{task_dir}/{folder}"):
-            for name in names:
-                found = Path(parent, name)
-                path = str(found.relative_to(task_dir))
-                is_new = folder == ARTIFACTS and known is not None and path not in known
-                if path not in wanted and not is_new:
-                    found.unlink(missing_ok=True)
+        for entry in place.walk(folder):
+            is_new = folder == ARTIFACTS and known is not None and entry.name not in known
+            if entry.name not in wanted and not is_new:
+                with suppress(InvalidTask):  # a directory on the way became something else
+                    place.remove(entry.name)
 
 
 def take_landing(shared: SharedQueue, task_id: str, repo: Repository) -> Landing | None:
@@ -295,8 +298,8 @@ def take_sent_back(shared: SharedQueue, home: Home, task: Task) -> None:
     landing_json.write(home, task.id, own)
 
 
-def _place(task_dir: Path, path: str) -> Path:
-    """Where a file of the task goes. Raises QueueError for a path that leads elsewhere."""
+def _check_place(task_dir: Path, path: str) -> None:
+    """Raise QueueError for a path that is of no file of the task, FleetError for a link above."""
     parts = PurePosixPath(path).parts
     known = path in _OF_TASK or (len(parts) > 1 and parts[0] in (*_FOLDERS, LATER))
     if not known or ".." in parts or path.startswith("/"):
@@ -306,11 +309,10 @@ def _place(task_dir: Path, path: str) -> Path:
         place = place / part
         if place.is_symlink():
             raise FleetError(f"{place} is a link; move it away to go on")
-    return task_dir.joinpath(*parts)
 
 
-def _is_there(place: Path, data: bytes) -> bool:
+def _is_there(place: AgentPlace, path: str, data: bytes) -> bool:
     try:
-        return not place.is_symlink() and place.read_bytes() == data
-    except OSError:
+        return place.read(path, len(data)) == data
+    except (InvalidTask, OSError):
         return False

@@ -6,16 +6,14 @@ Object files are linked into a directory of fleet's own, where only objects coun
 
 import os
 import re
-import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
 
 from fleet.errors import FleetError, InvalidTask
-from fleet.files.safe_read import read_bounded, walk
+from fleet.files.agent_place import AgentEntry, AgentPlace
 from fleet.git.repository import COMMIT
 
 _FAN_OUT = re.compile(r"[0-9a-f]{2}")
@@ -55,17 +53,16 @@ def is_git_dir(place: Path) -> bool:
 def read_head(git_dir: Path) -> AgentHead:
     """The commit and the branches of a clone. Raises nothing: odd things are told."""
     odd: list[str] = []
-    if not _is_dir(git_dir):
-        return AgentHead()
-    branches = dict(_refs(git_dir, _HEADS, odd))
-    text = _text(git_dir / "HEAD", _SMALL, odd)
+    dot = _Dot(git_dir)
+    branches = dict(_refs(dot, _HEADS, odd))
+    text = dot.text("HEAD", _SMALL, odd)
     name = text.removeprefix("ref:").strip()
     if not text.startswith("ref:"):
         commit = name if re.fullmatch(COMMIT, name) else ""
     else:
         commit = branches.get(name.removeprefix(_HEADS), "") if name.startswith(_HEADS) else ""
-    stashes = tuple(_stashes(git_dir, odd))
-    fetched = frozenset(commit for _, commit in _refs(git_dir, _REMOTES, odd))
+    stashes = tuple(_stashes(dot, odd))
+    fetched = frozenset(commit for _, commit in _refs(dot, _REMOTES, odd))
     return AgentHead(
         commit=commit, branches=branches, fetched=fetched, stashes=stashes, oddities=tuple(odd)
     )
@@ -73,31 +70,30 @@ def read_head(git_dir: Path) -> AgentHead:
 
 def unfinished(git_dir: Path) -> str:
     """What holds work that no commit has: a merge half done, submodules, large files of git-lfs."""
-    if not _is_dir(git_dir):
-        return ""
+    dot = _Dot(git_dir)
     if name := begun(git_dir):
         return f"work that git has not finished ({name})"
-    if any(_plain_files(git_dir / "modules")):
+    if any(dot.files("modules")):
         return "submodules"
-    if any(_plain_files(git_dir / "lfs/objects")) or any(_plain_files(git_dir / "annex")):
+    if any(dot.files("lfs/objects")) or any(dot.files("annex")):
         return "large files that git keeps outside of its objects"
     return ""
 
 
 def begun(git_dir: Path) -> str:
     """The file in which git notes that something was begun and not finished; or nothing."""
-    return next((name for name in _UNFINISHED if os.path.lexists(git_dir / name)), "")
+    dot = _Dot(git_dir)
+    return next((name for name in _UNFINISHED if dot.has(name)), "")
 
 
 def may_store(git_dir: Path, commit: str) -> bool:
     """Whether a clone may have the object of a commit in a file of its own: in a loose one, or in
     a pack, which is not opened here.
     """
-    objects = git_dir / "objects"
-    if not _is_dir(git_dir) or not _is_dir(objects):
-        return False
-    is_loose = os.path.lexists(objects / commit[:2] / commit[2:])
-    return is_loose or any(_PACK.fullmatch(entry.name) for entry in _entries(objects / "pack"))
+    dot = _Dot(git_dir)
+    if dot.has(f"objects/{commit[:2]}/{commit[2:]}"):
+        return True
+    return any(_PACK.fullmatch(_last(entry)) for entry in dot.entries("objects/pack"))
 
 
 def link_objects(git_dir: Path, into: Path) -> int:
@@ -105,103 +101,80 @@ def link_objects(git_dir: Path, into: Path) -> int:
 
     Returns how many. Raises FleetError if there are too many.
     """
-    objects, found = git_dir / "objects", 0
-    for folder in _folders(objects) if _is_dir(git_dir) else ():
-        wanted = _PACK if folder.name == "pack" else _LOOSE
-        place = into / folder.name
+    dot, found = _Dot(git_dir), 0
+    for folder in dot.entries("objects"):
+        kind = _last(folder)
+        if not (folder.is_directory and (_FAN_OUT.fullmatch(kind) or kind == "pack")):
+            continue
+        wanted = _PACK if kind == "pack" else _LOOSE
+        place = into / kind
         place.mkdir(mode=0o700, exist_ok=True)
-        for entry in _entries(folder):
-            if not wanted.fullmatch(entry.name):
-                continue
-            found += _link(entry, place / entry.name)
-            if found > _MOST_OBJECTS:
-                raise FleetError(f"{objects} holds more than {_MOST_OBJECTS:,} files")
+        for entry in dot.entries(f"objects/{kind}"):
+            name = _last(entry)
+            if entry.is_file and wanted.fullmatch(name):
+                found += dot.clone.link(entry.name, place / name)
+                if found > _MOST_OBJECTS:
+                    raise FleetError(f"{git_dir} holds more than {_MOST_OBJECTS:,} objects")
     return found
 
 
-def _link(entry: "os.DirEntry[str]", place: Path) -> bool:
-    """False: the entry is no plain file, or is gone meanwhile."""
-    try:
-        if not entry.is_file(follow_symlinks=False):
-            return False
+class _Dot:
+    """A clone's git directory, which may be a link by now: nothing in it is reached through one."""
+
+    def __init__(self, git_dir: Path) -> None:
+        self.clone, self._name = AgentPlace(git_dir.parent), git_dir.name
+
+    def has(self, name: str) -> bool:
+        return self.clone.look(f"{self._name}/{name}") is not None
+
+    def entries(self, name: str) -> list[AgentEntry]:
+        return self.clone.entries(f"{self._name}/{name}")
+
+    def files(self, folder: str) -> Iterator[str]:
+        """The plain files below a directory, by their names below the git directory."""
+        for entry in self.clone.walk(f"{self._name}/{folder}"):
+            if entry.is_file:
+                yield entry.name.removeprefix(f"{self._name}/")
+
+    def text(self, name: str, limit: int, odd: list[str]) -> str:
         try:
-            os.link(entry.path, place, follow_symlinks=False)
-        except OSError:  # another file system, or links are not allowed
-            _copy(entry.path, place)
-    except FileNotFoundError:
-        return False
-    if stat.S_ISREG(place.lstat().st_mode):
-        return True
-    place.unlink()  # the file was replaced between the look and the link
-    return False
+            data = self.clone.read(f"{self._name}/{name}", limit)
+        except InvalidTask as error:
+            odd.append(error.message)
+            return ""
+        return (data or b"").decode(errors="replace")
 
 
-def _copy(source: str, place: Path) -> None:
-    fd = os.open(source, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(fd, "rb") as file, place.open("xb") as copy:
-        if stat.S_ISREG(os.fstat(fd).st_mode):
-            shutil.copyfileobj(file, copy)
+def _last(entry: AgentEntry) -> str:
+    return entry.name.rpartition("/")[2]
 
 
-def _folders(objects: Path) -> Iterator[Path]:
-    if _is_dir(objects):
-        for entry in _entries(objects):
-            plain = _FAN_OUT.fullmatch(entry.name) or entry.name == "pack"
-            if plain and entry.is_dir(follow_symlinks=False):
-                yield Path(entry.path)
-
-
-def _entries(folder: Path) -> Iterator["os.DirEntry[str]"]:
-    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
-        yield from entries
-
-
-def _refs(git_dir: Path, below: str, odd: list[str]) -> Iterator[tuple[str, str]]:
+def _refs(dot: _Dot, below: str, odd: list[str]) -> Iterator[tuple[str, str]]:
     """Branches from packed-refs, and then from the files of single refs, which count more. Their
     names begin `below`, which is left off.
     """
     left = _MOST_BRANCHES
-    for line in _text(git_dir / "packed-refs", _LARGE, odd).splitlines():
+    for line in dot.text("packed-refs", _LARGE, odd).splitlines():
         commit, _, name = line.partition(" ")
         if name.startswith(below) and re.fullmatch(COMMIT, commit):
             yield name.removeprefix(below), commit
-    for path in _plain_files(git_dir / below):
-        commit = _text(path, _SMALL, odd).strip()
+    for name in sorted(dot.files(below.rstrip("/"))):
+        commit = dot.text(name, _SMALL, odd).strip()
         if re.fullmatch(COMMIT, commit):
-            yield path.relative_to(git_dir / below).as_posix(), commit
+            yield name.removeprefix(below), commit
             left -= 1
         if left <= 0:
             odd.append(f"it has more than {_MOST_BRANCHES} branches")
             return
 
 
-def _stashes(git_dir: Path, odd: list[str]) -> Iterator[str]:
+def _stashes(dot: _Dot, odd: list[str]) -> Iterator[str]:
     """The commits in the log of `refs/stash`, from which git takes what is popped or dropped."""
-    lines = _text(git_dir / _STASH_LOG, _LARGE, odd).splitlines()
+    lines = dot.text(_STASH_LOG, _LARGE, odd).splitlines()
     for line in reversed(lines[-_MOST_STASHES:]):
         commit = line.partition("\t")[0].split(" ")[1:2]
         if commit and re.fullmatch(COMMIT, commit[0]):
             yield commit[0]
-
-
-def _plain_files(folder: Path) -> Iterator[Path]:
-    """The plain files below a directory; links are not followed."""
-    if not _is_dir(folder):
-        return
-    for place, folders, names in walk(str(folder)):
-        folders.sort()
-        for name in sorted(names):
-            path = Path(place, name)
-            if stat.S_ISREG(path.lstat().st_mode):
-                yield path
-
-
-def _text(path: Path, limit: int, odd: list[str]) -> str:
-    try:
-        return (read_bounded(path, limit) or b"").decode(errors="replace")
-    except InvalidTask as error:
-        odd.append(error.message)
-        return ""
 
 
 def _is_dir(path: Path) -> bool:

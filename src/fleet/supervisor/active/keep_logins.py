@@ -107,8 +107,11 @@ class LoginKeeper:
         """Whether a boxed run ended because its access token had, while the login is good: the next
         run has a new one.
         """
-        if not (isinstance(outcome, Failed) and outcome.reason == "auth" and run.spec.boxed):
-            return False
+        match outcome:
+            case Failed(reason="auth") if run.spec.boxed:
+                pass
+            case _:
+                return False
         kept = self._find(account, coder)
         login = None if kept is None else self._read(kept, stamp_of(kept.place.file))
         if kept is None or login is None or not login.renewable:
