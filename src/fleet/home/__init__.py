@@ -66,9 +66,11 @@ class Home(Struct, frozen=True, dict=True):
         return _below(self.tasks, task_id)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=64)
 def _below(folder: Path, task_id: str) -> Path:
-    """Cached: a supervisor asks some ten times a task, and a cached path has the text ready."""
+    """Cached: a supervisor asks some ten times a task, and a cached path has the text ready. Only a
+    few: a supervisor sees many thousand tasks.
+    """
     return folder / check_id(task_id)
 
 

@@ -18,6 +18,8 @@ from fleet.schemas.shown_text import headline
 KEPT = timedelta(days=30)
 #: A log file that has reached this size takes no more lines.
 LARGEST = 64 << 20
+#: Texts that are said once are remembered up to this many; the oldest are forgotten.
+MOST_SAID = 512
 
 
 class Log:
@@ -36,7 +38,8 @@ class Log:
         self._now = clock
         self._echo = echo
         self._day = ""
-        self._said_once: set[str] = set()
+        #: The texts that were said once, the latest last.
+        self._said: dict[str, None] = {}
         self.lost = 0
 
     def say(self, action: str, text: str, *, task_dir: Path | None = None, **facts: Any) -> None:
@@ -59,8 +62,12 @@ class Log:
 
     def say_once(self, action: str, text: str, *, task_dir: Path | None = None) -> None:
         """Write a line unless this log was given the same text before."""
-        if text not in self._said_once:
-            self._said_once.add(text)
+        known = text in self._said
+        self._said.pop(text, None)
+        self._said[text] = None
+        if len(self._said) > MOST_SAID:
+            del self._said[next(iter(self._said))]
+        if not known:
             self.say(action, text, task_dir=task_dir)
 
     def _append(self, write: Callable[..., bool]) -> None:

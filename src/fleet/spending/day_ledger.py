@@ -1,13 +1,14 @@
 """What was spent, by day: `spent/<day>.jsonl` in the home, a line for each run that is over.
 
 A run's line is written before its receipt and outcome. After a crash in between, the next
-supervisor settles the run again and writes the same line once more; the line counts once. A file
-that is missing, damaged or older than the last boot (its last lines may be gone) is made anew from
-the receipts.
+supervisor settles the run again and writes the same line again; the last line of a run counts. The
+lines stay in the file and memory keeps their sums, so that a day costs the same after any number of
+runs. A file that is missing, damaged or older than the last boot (its last lines may be gone) is
+rewritten from the receipts.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -50,30 +51,36 @@ class SpendEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Day:
-    """What the runs that began on one day spent."""
+    """What the runs that began on one day spent: sums, and the warnings that were given."""
 
-    def __init__(self, entries: list[SpendEntry]) -> None:
-        self.entries: dict[tuple[str, int], SpendEntry] = {}
+    def __init__(self, entries: Iterable[SpendEntry] = ()) -> None:
+        self._sums: dict[tuple[str, str], Spend] = {}
         self.warnings: set[str] = set()
-        self._sums: dict[tuple[str, str], Spend] | None = None
-        for entry in entries:
+        #: The lines of runs on other hosts, which tell of a run more than once.
+        self.elsewhere: dict[tuple[str, int], SpendEntry] = {}
+        for entry in {(each.task, each.run, each.warning): each for each in entries}.values():
             self.add(entry)
 
     def add(self, entry: SpendEntry) -> None:
+        """Count the line of a run that has none in the sums yet, or a warning."""
         if entry.warning:
             self.warnings.add(entry.warning)
         elif entry.task:
-            self.entries[entry.task, entry.run] = entry
-            self._sums = None
+            _count(self._sums, entry)
 
-    def sums(self) -> dict[tuple[str, str], Spend]:
+    def sums(self) -> Mapping[tuple[str, str], Spend]:
         """What was spent, by directory and account."""
-        if self._sums is None:
-            self._sums = {}
-            for entry in self.entries.values():
-                key = (entry.project, entry.account)
-                self._sums[key] = self._sums.get(key, Spend()) + entry.spend
-        return self._sums
+        if not self.elsewhere:
+            return self._sums
+        found = dict(self._sums)
+        for entry in self.elsewhere.values():
+            _count(found, entry)
+        return found
+
+
+def _count(sums: dict[tuple[str, str], Spend], entry: SpendEntry) -> None:
+    key = (entry.project, entry.account)
+    sums[key] = sums.get(key, Spend()) + entry.spend
 
 
 class DayLedger:
@@ -98,30 +105,42 @@ class DayLedger:
             self._days[name] = Day(entries)
         return self._days[name]
 
-    def record(self, receipt: Receipt, began: datetime) -> tuple[str, SpendEntry]:
+    def record(
+        self, receipt: Receipt, began: datetime, *, again: bool = True
+    ) -> tuple[str, SpendEntry]:
         """Write what a run spent that ended, on the day on which the run began: by the receipt, or
         else by `began`. Returns the day and what was written. Raises OSError.
+
+        `again` is False where the run has no line yet. Any other run has its line replaced.
         """
-        entry, day = _entry_of(receipt), day_of(receipt.started_at or began)
-        self._add(day, entry)
-        return day, entry
+        entry, name = _entry_of(receipt), day_of(receipt.started_at or began)
+        self._append(name, entry)
+        if again:  # the sums may hold an earlier line of the run: the file is read again
+            known = self._days.pop(name)
+            self.day(name).elsewhere = known.elsewhere
+        else:
+            self.day(name).add(entry)
+        return name, entry
+
+    def has(self, name: str, task_id: str, run: int) -> bool:
+        """Whether a run has its line in the file of a day."""
+        return any((each.task, each.run) == (task_id, run) for each in self._read(name) or ())
 
     def add_elsewhere(self, name: str, entry: SpendEntry) -> None:
         """Count what a run on another host spent; the host's home has the line."""
-        self.day(name).add(entry)
+        self.day(name).elsewhere[entry.task, entry.run] = entry
 
     def warn_once(self, name: str, what: str) -> bool:
         """Whether a warning is to be given: once a day, over restarts."""
         if what in self.day(name).warnings:
             return False
-        try:
-            self._add(name, SpendEntry(warning=what))
-        except OSError:
-            self.day(name).warnings.add(what)  # a full disk: the next supervisor may say it again
+        with suppress(OSError):  # a full disk: the next supervisor may say it again
+            self._append(name, SpendEntry(warning=what))
+        self.day(name).warnings.add(what)
         return True
 
-    def _add(self, name: str, entry: SpendEntry) -> None:
-        day = self.day(name)
+    def _append(self, name: str, entry: SpendEntry) -> None:
+        self.day(name)  # a file that cannot be relied on is rewritten before it gets a line
         data = msgspec.json.encode(entry) + b"\n"
         path = self._path(name)
         try:
@@ -129,7 +148,6 @@ class DayLedger:
         except FileNotFoundError:
             path.parent.mkdir(mode=0o700, exist_ok=True)
             append(path, data)
-        day.add(entry)
 
     def _path(self, name: str) -> Path:
         return self._home.path / FOLDER / f"{name}.jsonl"

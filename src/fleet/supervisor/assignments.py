@@ -54,6 +54,8 @@ class RunMemory(Struct):
     waits_until: datetime | None = None
     near_limits: tuple[str, ...] = ()
     published: Progress | None = None
+    #: The day's ledger has a line of what the run spent.
+    recorded: bool = False
 
 
 class ActiveRun(RunRecord):

@@ -222,7 +222,7 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
         attempts=assignment.lease.task.attempts if state.config.shares_queue else None,
         short=low_disk(state.home.path),
     )  # fmt: skip
-    tell_spending(state, *state.meter.ledger.record(end.receipt, end.receipt.started_at or now))
+    tell_spending(state, *state.meter.record(run, end.receipt))
     state.meter.announce_near()
     ending = _blame(state, run, end.ending, now, missing=ended.program_missing)
     end = structs.replace(end, ending=ending)

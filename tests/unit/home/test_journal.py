@@ -42,6 +42,17 @@ def test_what_stays_so_is_said_once(home):
     assert [line.split("  ")[1] for line in shown] == ["stays", "goes"]
 
 
+def test_what_was_said_once_is_remembered_for_a_while(home):
+    """A log of many thousand tasks remembers the latest texts, each for as long as it comes."""
+    shown = []
+    log = a_log(home, echo=shown.append)
+    for number in range(2 * logs.MOST_SAID):
+        log.say_once("tidied", f"task {number}")
+        log.say_once("tidied", "stays")
+    assert len(shown) == 2 * logs.MOST_SAID + 1
+    assert len(log._said) == logs.MOST_SAID
+
+
 def test_the_screen_has_the_first_line_of_a_long_text_and_says_where_the_rest_is(home):
     """What a verify command printed filled the screen, in one endless line."""
     shown, text = [], "x: unverified: `make` ended with 2:\nF\n1 failed"

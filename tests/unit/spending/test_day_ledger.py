@@ -1,6 +1,7 @@
 """The ledger of each day: every run once, whenever a supervisor dies or a file is lost."""
 
 import os
+import pickle
 import shutil
 from datetime import UTC, datetime, timedelta
 
@@ -16,7 +17,7 @@ from fleet.schemas import Blocked, Receipt, Spend, Stopped, Usage
 from fleet.schemas.waits import SetAside
 from fleet.spending import day_ledger
 from fleet.spending.budgets import day_of
-from fleet.spending.day_ledger import DayLedger
+from fleet.spending.day_ledger import DayLedger, SpendEntry
 from tests.builders import a_run, an_ending
 
 NOW = datetime.now(UTC)
@@ -67,6 +68,34 @@ def test_a_run_that_is_settled_twice_counts_once(home):
     mine.record(receipt(cost=3.0), NOW)
     assert spent(home).usd == 3.0
     assert sum((spend for spend in mine.day(TODAY).sums().values()), Spend()).usd == 3.0
+
+
+def test_a_day_takes_the_same_memory_after_any_number_of_runs(home):
+    """The lines are in the file, and memory has the sums."""
+    mine, sizes = DayLedger(home, keeps=True), []
+    for number in range(200):
+        mine.record(receipt(f"fleet-{number}"), NOW, again=False)
+        sizes.append(len(pickle.dumps(vars(mine.day(TODAY)))))
+    assert sizes[-1] - sizes[1] < 10  # the digits of the counts
+    assert spent(home).runs == 200
+
+
+def test_a_run_that_is_settled_again_leaves_other_hosts_runs_in_the_sums(home):
+    """The file is read again for the run's first line, and it has only the runs of this host."""
+    mine = DayLedger(home, keeps=True)
+    mine.add_elsewhere(TODAY, SpendEntry(task="fleet-z", run=1, spend=Spend(runs=1, usd=5.0)))
+    for cost in (1.0, 2.0):
+        mine.record(receipt(cost=cost), NOW)
+    assert sum(mine.day(TODAY).sums().values(), Spend()).usd == 7.0
+
+
+def test_a_run_has_its_line_once_it_was_recorded(home):
+    """For the next supervisor, which finds the run not yet settled."""
+    mine = DayLedger(home, keeps=True)
+    assert not mine.has(TODAY, "fleet-a", 1)
+    mine.record(receipt(), NOW)
+    assert mine.has(TODAY, "fleet-a", 1)
+    assert not mine.has(TODAY, "fleet-a", 2)
 
 
 def harm_remove(path):
@@ -161,7 +190,7 @@ def test_a_full_disk_loses_no_run(home):
     fill_the_disk(home)
     with pytest.raises(OSError):
         mine.record(receipt(), NOW)
-    assert mine.day(TODAY).entries == {}
+    assert mine.day(TODAY).sums() == {}
 
 
 def test_days_are_kept_by_their_names_and_not_by_the_clock(home):
@@ -186,14 +215,16 @@ def test_however_the_clock_jumps_each_run_is_in_one_day(tmp_path_factory, paymen
     last = {}
     for number, (run, shift) in enumerate(payments):
         began = noon + timedelta(days=shift)
-        used = Usage(input=number + 1)
-        found = Receipt(task_id=f"t{shift}", run=run, coder="c", started_at=began, usage=used)
+        used, project = Usage(input=number + 1), f"/srv/{run}"
+        found = Receipt(
+            task_id=f"t{shift}", run=run, coder="c", started_at=began, usage=used, project=project
+        )
         mine.record(found, noon)
         last[day_of(began), run] = number + 1
     again = DayLedger(home, keeps=True)
     for shift in (-1, 0, 1):
         name = day_of(noon + timedelta(days=shift))
-        expected = {run: tokens for (day, run), tokens in last.items() if day == name}
+        expected = {f"/srv/{run}": tokens for (day, run), tokens in last.items() if day == name}
         for one in (mine, again):
-            found = {run: each.spend.tokens for (_, run), each in one.day(name).entries.items()}
+            found = {path: spend.tokens for (path, _), spend in one.day(name).sums().items()}
             assert found == expected

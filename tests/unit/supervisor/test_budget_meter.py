@@ -21,7 +21,7 @@ from fleet.schemas import (
 )
 from fleet.spending import budgets
 from fleet.supervisor.active.budget_meter import BudgetMeter
-from fleet.supervisor.assignments import Active, ActiveRun, Assignments
+from fleet.supervisor.assignments import Active, ActiveRun, Assignments, RunMemory
 from tests.builders import a_lease, a_run, an_ending
 from tests.unit.supervisor.conftest import ScriptedCoder
 
@@ -74,7 +74,7 @@ class Shop:
             task_id=live.task_id, run=live.run.number, coder="told", project=live.project,
             started_at=self.now, usage=live.totals.tokens.usage, estimated_usd=live.estimated_usd,
         )  # fmt: skip
-        self.meter.ledger.record(receipt, self.now)
+        self.meter.record(live, receipt)
         self.assignments.remove(self.assignments.get(live.task_id))
 
     def notes(self, live):
@@ -111,6 +111,21 @@ def test_living_and_ended_runs_are_counted_together_and_once(shop):
     shop.spend(second, 3)
     assert ("fleet-2", "day_budget") in shop.look()
     assert shop.meter.day_is_spent()
+
+
+def test_a_run_that_an_earlier_supervisor_recorded_counts_once(shop):
+    """It died between the ledger's line and the outcome, and the next one follows the run."""
+    live = shop.begin()
+    shop.spend(live, 3)
+    shop.end(live)
+    shop.open()
+    live.adopted, live.memory = True, RunMemory()
+    for _ in range(2):
+        shop.assignments.take(a_lease(live.task_id)).stage = Active(live)
+        shop.look()
+        assert shop.meter.statuses()[0].spent.usd == 3
+        shop.end(live)
+        assert shop.meter.statuses()[0].spent.usd == 3
 
 
 def test_a_budget_that_is_near_is_said_once(shop):

@@ -12,12 +12,12 @@ from fleet.home import Home
 from fleet.home.journal import Log
 from fleet.runs.outcome_history import spent_before
 from fleet.runs.run_directory import began_at
-from fleet.schemas import LimitExceeded, Policy, Spend, Task
+from fleet.schemas import LimitExceeded, Policy, Receipt, Spend, Task
 from fleet.schemas.budget import BudgetStatus, Payer
 from fleet.schemas.decision import Decision
 from fleet.schemas.shown_text import counted
 from fleet.spending import budgets
-from fleet.spending.day_ledger import DayLedger
+from fleet.spending.day_ledger import DayLedger, SpendEntry
 from fleet.spending.prices import LookedUpPrices
 from fleet.supervisor.assignments import Active, ActiveRun, Assignment, Assignments
 
@@ -63,7 +63,10 @@ class BudgetMeter:
             seen = known.get(run.task_id)
             if seen is None or seen[0] is not run:
                 before = spent_before(run.run.task_dir, before=run.run.number)
-                seen = (run, budgets.day_of(began_at(run.run) or now), before)
+                day = budgets.day_of(began_at(run.run) or now)
+                if run.adopted and not run.memory.recorded:  # an earlier supervisor died later
+                    run.memory.recorded = self.ledger.has(day, run.task_id, run.run.number)
+                seen = (run, day, before)
             self._runs_seen[run.task_id] = seen
         statuses = self.announce_near()
         over: list[tuple[Assignment, LimitExceeded]] = []
@@ -83,6 +86,15 @@ class BudgetMeter:
                 over.append((assignment, self._over(run, spent, now)))
         return over
 
+    def record(self, run: ActiveRun, receipt: Receipt) -> tuple[str, SpendEntry]:
+        """Write what a run spent that ended, in the ledger of the day on which the run began.
+        Returns the day and what was written. Raises OSError.
+        """
+        again = run.adopted or run.memory.recorded
+        written = self.ledger.record(receipt, receipt.started_at or self._now(), again=again)
+        run.memory.recorded = True
+        return written
+
     def statuses(self) -> tuple[BudgetStatus, ...]:
         """How the budgets of today stand."""
         if not self._empty:
@@ -96,7 +108,7 @@ class BudgetMeter:
         spends += [
             (self._payer(run.project, run.account), run.spend)
             for run, began, _ in self._runs_seen.values()
-            if began == today and (run.task_id, run.run.number) not in day.entries
+            if began == today and not run.memory.recorded
         ]
         return tuple(budgets.status_of(empty, spends) for empty in self._empty)
 
