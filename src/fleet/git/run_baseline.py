@@ -50,7 +50,8 @@ from fleet.runs.run_directory import Run
 from fleet.schemas import Base, Changes, FileChange, Misplaced
 from fleet.schemas.shown_text import some
 
-#: Seconds for all git commands, at the start and at the end of a run.
+#: Seconds for all git commands: at the start of a run in a project's own directory, where a run
+#: without a snapshot is better than none; and else, on a machine that is busy with other things.
 LIMIT = 10.0
 LIMIT_AFTER = 60.0
 MOST_COMMITS = 100
@@ -62,19 +63,21 @@ def record_base(
     """The repository around a directory, with a snapshot; None if there is no repository.
 
     Files below `home` are fleet's own and left out, and so are the links at `shared`. `keep` is
-    where the index is kept for `changes_since`. An error is returned as `trouble`; a configuration
-    of the repository that cannot be read raises GitFailed.
+    where the index is kept for `changes_since`. An error is returned as `trouble`; for a task's
+    clone it raises GitFailed, as nothing of its run could be judged, verified or landed. So does a
+    configuration of the repository that cannot be read.
     """
     repo = repository.find(cwd)
     if repo is None:
         return None
-    until, began = time.monotonic() + LIMIT, time.time_ns()
     base = Base(root=repo.root, git_dir=repo.git_dir, common_dir=repo.common_dir, shared=shared)
     refs = clone_refs(Home(home), key, repo.root)
+    limit = LIMIT if refs is None else LIMIT_AFTER
+    until, began = time.monotonic() + limit, time.time_ns()
     if refs is None:
         own_repository(home, repo)
     try:
-        work = cloned_work(Home(home), refs, limit=LIMIT) if refs is not None else None
+        work = cloned_work(Home(home), refs, limit=limit) if refs is not None else None
         own = known_repository(home, repo.root)
         base = structs.replace(_around(refs_of(own, repo, until), repo), shared=shared)
         git = Git(own, until)
@@ -89,7 +92,9 @@ def record_base(
     except (GitFailed, OSError) as error:
         if is_short(error):
             raise
-        return structs.replace(base, trouble=f"no snapshot: {error}")
+        if refs is None:
+            return structs.replace(base, trouble=f"no snapshot: {error}")
+        raise GitFailed(f"its clone cannot be read: {error}") from None
     return structs.replace(base, snapshot=commit, trouble=_not_held(tree))
 
 
@@ -158,7 +163,7 @@ def base_now(base: Base, home: Path) -> BaseAfter:
         damage = _unreadable(base)
         guarded = base.guarded if damage else {}
         return BaseAfter(root=base.root, gone=not damage, damage=damage, guarded=guarded)
-    until = time.monotonic() + LIMIT
+    until = time.monotonic() + LIMIT_AFTER
     try:
         own = known_repository(home, repo.root)
         git = refs_of(own, repo, until)

@@ -6,9 +6,12 @@ import msgspec
 import pytest
 
 from fleet.git import run_baseline, tree_difference, tree_snapshot
+from fleet.git.git_command import GitFailed
 from fleet.git.run_baseline import base_now, record_base
 from fleet.git.snapshot_names import ref_of
+from fleet.home import Home
 from fleet.schemas import Base
+from tests.clones import TASK, clone_of
 from tests.conftest import need
 from tests.repos import Repo, RunIn
 
@@ -379,6 +382,18 @@ def test_a_repository_that_takes_too_long_is_given_up(repo, tmp_path, monkeypatc
     assert "took too long" in run.base.trouble
     assert run.base.snapshot == ""
     assert list((repo.root / ".git").glob("refs/fleet/**/*")) == []
+
+
+def test_no_run_begins_in_a_clone_that_takes_too_long_to_read(repo, tmp_path, monkeypatch):
+    """Its commits would be unknown at the end, and its own `.git` would count as tampered with."""
+    home = Home(tmp_path / "home")
+    home.tasks.mkdir(parents=True)
+    place = clone_of(home, repo)
+    monkeypatch.setattr(run_baseline, "LIMIT", 0.0)
+    assert record_base(str(place), f"{TASK}/1", home=home.path).snapshot
+    monkeypatch.setattr(run_baseline, "LIMIT_AFTER", 0.0)
+    with pytest.raises(GitFailed, match=r"clone cannot be read: .*took too long"):
+        record_base(str(place), f"{TASK}/2", home=home.path)
 
 
 def test_a_repository_that_is_gone_at_the_end_is_trouble_not_an_error(repo, tmp_path):
