@@ -27,7 +27,7 @@ _READING = frozenset(
 )  # fmt: skip
 _PSEUDO = re.compile(
     r"<function_calls>|<invoke\b|<tool_use>|<tool_call>|\"type\"\s*:\s*\"tool_use\"|"
-    r"^\s*\{\s*\"(?:tool|name)\"\s*:\s*\"\w+\"\s*,\s*\"(?:input|arguments|parameters)\"\s*:",
+    r"^[ \t]*\{\s*\"(?:tool|name)\"\s*:\s*\"\w+\"\s*,\s*\"(?:input|arguments|parameters)\"\s*:",
     re.MULTILINE,
 )
 _PASSES = r"(?:pass(?:es|ed|ing)?|succeed(?:s|ed)?|green|clean|ok)\b"

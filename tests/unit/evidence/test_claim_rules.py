@@ -312,6 +312,14 @@ def test_a_finding_says_where_work_is_and_what_to_do():
         assert words in finding.what
 
 
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("piece", ["\n", " ", "{ ", "tests "])
+def test_a_long_claim_is_read_in_bounded_time(piece):
+    """The supervisor's loop reads it: a claim of empty lines held all tasks for minutes."""
+    long = f"a{piece * ((1 << 19) // len(piece))}b"
+    findings(seen(structs.replace(HONEST, claim=long)))
+
+
 def test_what_failed_comes_first_with_what_it_printed():
     """The next agent reads it."""
     (first, *_) = findings(seen(with_checks(IDLE, FAILED), edits=0, after=0))

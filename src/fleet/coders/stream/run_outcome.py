@@ -30,7 +30,7 @@ _FRAME = re.compile(
     r"\s+at |\s*File \".*\", line \d+|Node\.js v\d|[\s~^]+$|Traceback \(most recent"
 )
 #: Below its frames Python shows lines of code, indented, and marks places in them.
-_PYTHON_FRAME = re.compile(r"^\s*File \".*\", line \d+", re.MULTILINE)
+_PYTHON_FRAME = re.compile(r"^[ \t]*File \".*\", line \d+", re.MULTILINE)
 
 _AUTH = (
     r"not logged in|please (run )?/?log ?in|/login\b|invalid api key|authentication"
