@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.builders import trust_coders
 from tests.fakes import FAKES
 
@@ -121,7 +123,7 @@ def test_empty_and_endless_messages_are_refused(scene):
     assert "Put it into a file" in done.stderr
 
 
-def puppet(scene, *commands):
+def puppet(scene, *commands, more=()):
     """A task whose agent says that it ran these commands, one of them in two lines."""
     scene.configure(retry_limit=1)
     (scene.home.path / "coders/puppet.py").write_text((FAKES / "puppet.py").read_text())
@@ -132,7 +134,7 @@ def puppet(scene, *commands):
     ]
     lines = [f"echo '{json.dumps(call)}'" for call in (*calls, calls[0])]
     task = scene.add("m", coder="puppet")
-    done = scene.fleet("bd", "update", task, "--description", "\n".join(lines))
+    done = scene.fleet("bd", "update", task, "--description", "\n".join((*lines, *more)))
     assert done.returncode == 0, done.stderr
     return task
 
@@ -160,3 +162,19 @@ def test_the_tripwire_can_be_turned_off(scene):
     scene.supervise()
     scene.until_status(task, "blocked")
     assert notes(scene, task, "fleet_tripwire") == []
+
+
+@pytest.mark.parametrize(("tripwire", "status"), [("report", "blocked"), ("off", "closed")])
+def test_what_destroys_elsewhere_is_in_the_receipt_and_waits_for_a_person(scene, tripwire, status):
+    """A foreign directory is deleted, and the task was closed without a word about it."""
+    scene.configure(tripwire=tripwire)
+    close = 'bd close "$FLEET_TASK_ID" --reason "Freed some space"'
+    loop = 'while read f; do rm -rf "$f"; done < dirs'
+    task = puppet(scene, "rm -rf /tmp/other/node_modules", loop, more=[close])
+    scene.supervise()
+    ended = scene.until_status(task, "blocked", "closed")
+    assert ended.status == status, ended.notes
+    told = "outside of the project it ran `rm -rf /tmp/other/node_modules` deletes"
+    assert (told in ended.notes) == (status == "blocked")
+    receipt = scene.fleet("task", task, "receipt").stdout
+    assert receipt.count("outside of the project") == (3 if status == "blocked" else 0)

@@ -302,6 +302,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
     #: Tools that were refused for want of permission, and the calls: `Bash: make test`.
     denied: tuple[str, ...] = ()
     denied_calls: tuple[str, ...] = ()
+    #: Commands that destroy something outside of the project, and what each does.
+    destroyed: tuple[str, ...] = ()
     subagents: int = 0
     turns: int = 0
     usage: Usage = Usage()

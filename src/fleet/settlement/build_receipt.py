@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fleet.errors import FleetError
 from fleet.evidence.claim_rules import ClaimFacts
+from fleet.evidence.destroyed import destroyed
 from fleet.evidence.inspect_run import Inspection
 from fleet.files.agent_place import AgentPlace
 from fleet.plan.find_spec import read_proposed_plan
@@ -51,6 +52,7 @@ def build_receipt(ended: ExitedRun, outcome: Outcome, inspection: Inspection) ->
         more_commands=tools.more_commands,
         denied=totals.denied,
         denied_calls=tuple(tools.denied.values()),
+        destroyed=_destroyed(record),
         subagents=tools.subagents,
         turns=totals.tokens.turns,
         usage=totals.tokens.usage,
@@ -69,6 +71,13 @@ def build_receipt(ended: ExitedRun, outcome: Outcome, inspection: Inspection) ->
         exam=inspection.exam,
         policy=record.policy,
     )
+
+
+def _destroyed(record: RunRecord) -> tuple[str, ...]:
+    if record.policy.tripwire == "off":
+        return ()
+    own = str(record.run.task_dir / "artifacts")
+    return destroyed(record.tools.commands, record.spec.cwd or record.project or "/", own)
 
 
 def seen_of(record: RunRecord, receipt: Receipt, cwd: Path, *, plan_limit: int = 100) -> ClaimFacts:

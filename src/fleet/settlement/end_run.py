@@ -17,6 +17,7 @@ from fleet.coders.stream.run_totals import sane_limit
 from fleet.config import Config
 from fleet.errors import InvalidTask
 from fleet.evidence.claim_rules import findings, only_reports
+from fleet.evidence.destroyed import why_destroyed_asks
 from fleet.evidence.exam_rules import why_exam_asks
 from fleet.evidence.inspect_run import Inspection
 from fleet.evidence.verify_place import InspectedRun
@@ -234,6 +235,7 @@ def end_of(
         past = structs.replace(past, attempts=attempts)
     progress = started and fingerprint(run.task_dir / "artifacts") != record.spec.artifacts
     receipt = build_receipt(ended, outcome, found)
+    asks = why_destroyed_asks(receipt.destroyed)
     verdict = _judged(ended, outcome, receipt, found, config.plan_limit)
     judged = verdict or Verdict()
     resumed = bool(record.spec.resumes)
@@ -248,6 +250,7 @@ def end_of(
         require="approval" if record.policy.expect == "plan" else record.policy.require,
         unverifiable=found.trouble,
         damage=found.damage,
+        asks=asks,
         short=short,
         lands_on=found.landing.into if found.landing is not None else None,
         land_tries=land_tries(before, run.number, record.policy.land.tries),
@@ -289,7 +292,7 @@ def end_of(
     )
     landing = None
     if _is_verified(decision):
-        landing = _landing(record, claim, found, judged, before, now)
+        landing = _landing(record, claim, found, judged, before, now, asks=asks)
     elif before is not None and (broken := refused_by(outcome, facts)):
         landing = refused_landing(before, decision, broken, run=run.number, now=now)
     return RunEnd(ending, structs.replace(receipt, verdict=verdict, why=decision.why), landing)
@@ -313,6 +316,8 @@ def _landing(
     verdict: Verdict,
     before: Landing | None,
     now: datetime,
+    *,
+    asks: tuple[str, ...],
 ) -> Landing | None:
     """The landing of work whose claim holds; how often the task was sent back is kept."""
     work, run, rules = found.landing, record.run, record.policy.land
@@ -329,7 +334,7 @@ def _landing(
         tree=work.tree,
         checked=verdict.checked,
         checks=tuple(check.command for check in found.checks if check.passed),
-        asks=(*why_exam_asks(found.checks, found.exam), *found.file_asks),
+        asks=(*why_exam_asks(found.checks, found.exam), *found.file_asks, *asks),
         title=record.task.title,
         reason=close_reason(claim.done or "", run.number, record.task_id, checked=verdict.checked),
         how=rules.how,

@@ -129,6 +129,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     land_tries: LandTries | None = None
     #: The least that closes the task; `approval`: it is to write a plan, which a person approves.
     require: Requirement | Literal["approval"] = "plausible"
+    #: Why a person approves work whose claim holds; work that lands says so in its landing.
+    asks: tuple[str, ...] = ()
     #: What the runs before this one came to.
     past: History = History()
     retry_limit: int
@@ -307,6 +309,8 @@ def _claim_holds(claim: str, verdict: Verdict, facts: Facts, *, after: str = "")
     """
     if facts.require == "approval":
         return blocked(PlanWritten(), facts.task_id)
+    if facts.asks and facts.lands_on is None:
+        return blocked(NeedsApproval(reasons=facts.asks), facts.task_id)
     return _closed(claim, verdict, facts, after=after)
 
 

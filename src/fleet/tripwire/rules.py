@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 
 from fleet.tripwire.shell_parser import Simple, commands, program, unwrapped
 
-#: low: deletes much, but only inside the task's directory or a temporary one; such a command is
-#: recorded, never refused. high: everything else.
+#: low: deletes much, but only inside the task's directory; such a command is recorded, never
+#: refused. high: everything else.
 Grade = Literal["low", "high"]
 
 #: A text without any of these breaks no rule: a quick check before the full one.
@@ -26,9 +26,16 @@ HINTS = (
 )  # fmt: skip
 _TEXT_CAP = 300
 _MOST = 20
-_TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/dev/shm")  # noqa: S108 - names to look for
 _WHOLE = frozenset({"", ".", "*", ".*", "**", "./*", "{*,.*}"})
 _GLOB = re.compile(r"[*?\[{$]")
+#: A variable in a path, an assignment, and the list of a loop.
+_VARIABLE = re.compile(r"\$\{?(\w+)\}?")
+_ASSIGNED = re.compile(r"(?<![\w$])(\w+)=(\$\([^)]*\)|\"[^\"]*\"|'[^']*'|[^\s;&|()]*)")
+_LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s+([^;\n]*)")
+#: Stands for a directory that the command makes for itself.
+_FRESH = "$(mktemp"
+#: Values of a variable and paths that are looked at.
+_MOST_VALUES = 50
 
 
 class Trip(NamedTuple):
@@ -39,6 +46,8 @@ class Trip(NamedTuple):
     #: What the command would do, in a few words.
     what: str
     command: str
+    #: Something outside of the task's directory and its repository is destroyed.
+    outside: bool = True
 
 
 class _RunsIn(NamedTuple):
@@ -46,21 +55,30 @@ class _RunsIn(NamedTuple):
 
     root: str
     cwd: str | None
+    #: The values that the text gives to variables; none for one that it does not set.
+    values: Mapping[str, tuple[str, ...]] = {}
+    #: Another directory of the task, where its notes lie.
+    own: str = ""
 
 
-#: A rule's id, its grade, and what the command would do.
-Hit = tuple[str, Grade, str]
+#: A rule's id, its grade, what the command would do, and whether it is outside.
+Hit = tuple[str, Grade, str] | tuple[str, Grade, str, bool]
 CommandRule = Callable[[Simple, _RunsIn], Iterator[Hit]]
 
 
-def trips(text: str, cwd: str) -> list[Trip]:
-    """The commands in a line of shell that destroy something, if run in this directory."""
-    at = _RunsIn(cwd, cwd)
+def trips(text: str, cwd: str, own: str = "") -> list[Trip]:
+    """The commands in a line of shell that destroy something, if run in this directory. `own` is
+    another directory of the task's.
+    """
+    at = _RunsIn(cwd, cwd, _values(text, cwd, own), own)
     found: list[Trip] = []
     for simple in commands(text):
         at = _after_cd(simple.words, at)
         shown = " ".join(simple.words)[:_TEXT_CAP]
-        found += [Trip(rule, grade, what, shown) for rule, grade, what in _hits(simple, at)]
+        for rule, grade, what, *rest in _hits(simple, at):
+            local = rule.startswith("git-") and rule != "git-force-push"
+            outside = bool(rest[0]) if rest else not local
+            found.append(Trip(rule, grade, what, shown, outside))
     if re.search(r":\s*\(\)\s*\{[^}]*:\s*\|\s*:", text):
         found.append(Trip("fork-bomb", "high", "starts processes without end", text[:_TEXT_CAP]))
     return list(dict.fromkeys(found))[:_MOST]
@@ -99,11 +117,59 @@ def _after_cd(words: tuple[str, ...], at: _RunsIn) -> _RunsIn:
 # Paths.
 
 
+def _values(text: str, cwd: str, own: str) -> dict[str, tuple[str, ...]]:
+    """The values that a text gives to its variables, by assignment and as lists of loops."""
+    found: dict[str, list[str]] = {"PWD": [cwd]}
+    if own:
+        found["FLEET_ARTIFACT_DIR"] = [own]
+    for name, value in _ASSIGNED.findall(text):
+        found.setdefault(name, []).append(value.strip("\"'"))
+    for name, words in _LOOP.findall(text):
+        found.setdefault(name, []).extend(word.strip("\"'") for word in words.split())
+    return {name: tuple(values[:_MOST_VALUES]) for name, values in found.items()}
+
+
+def _expanded(path: str, at: _RunsIn, depth: int = 3) -> list[str] | None:
+    """The paths that a path with variables may be; None: the text does not tell."""
+    name = _VARIABLE.search(path)
+    if name is None:
+        return None if "$" in path and not path.startswith(_FRESH) else [path]
+    values = at.values.get(name[1], ())
+    if not values or depth == 0:
+        return None
+    found: list[str] = []
+    for value in values[:_MOST_VALUES]:
+        paths = _expanded(f"{path[: name.start()]}{value}{path[name.end() :]}", at, depth - 1)
+        if paths is None:
+            return None
+        found += paths
+    return found[:_MOST_VALUES]
+
+
 def _reach(path: str, at: _RunsIn) -> Grade:
-    """How bad deleting a path is: low inside the task's directory or a temporary one."""
-    if path.startswith("$"):
-        # An unset variable before a slash makes it a path from the root.
-        return "high" if re.match(r"^[\"']?\$[^/]*/?[.*]*$", path) and "/" in path else "low"
+    """How bad deleting a path is: low inside the task's directory."""
+    grades = {_reach_of(each, at) for each in _expanded(path, at) or ["/"]}
+    return "high" if "high" in grades else "low"
+
+
+def _outside(paths: list[str], at: _RunsIn) -> bool:
+    """One of the paths may be outside of the task's directory."""
+    found = (each for path in paths or ["/"] for each in _expanded(path, at) or ["/"])
+    return any(not each.startswith(_FRESH) and not _is_inside(each, at) for each in found)
+
+
+def _is_inside(path: str, at: _RunsIn) -> bool:
+    if path.startswith(("~", "$")) or (at.cwd is None and not path.startswith("/")):
+        return False
+    full = posixpath.normpath(posixpath.join(at.cwd or "/", path))
+    homes = [home.rstrip("/") for home in (at.root, at.own) if home]
+    return any(full == home or full.startswith(f"{home}/") for home in homes)
+
+
+def _reach_of(path: str, at: _RunsIn) -> Grade:
+    """The same of a path without variables."""
+    if path.startswith(_FRESH):
+        return "low"
     if path.startswith("~"):
         return "high"
     parts = path.split("/")
@@ -116,7 +182,7 @@ def _reach(path: str, at: _RunsIn) -> Grade:
     whole = rest in _WHOLE
     if ".git" in full.split("/"):
         return "high"
-    for home in (at.root, *_TEMPORARY):
+    for home in (at.root, at.own) if at.own else (at.root,):
         if full == home:
             return "high" if whole else "low"
         if full.startswith(home.rstrip("/") + "/"):
@@ -152,9 +218,10 @@ def _rm(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
     options, paths = _split(simple.words)
     if program(simple.words[0]) == "rimraf" or options & {"-r", "-R", "--recursive"}:
         names = " ".join(paths) or "its arguments"
-        yield "rm-recursive", _worst(paths, at), f"deletes {names[:100]} with all below"
+        what = f"deletes {names[:100]} with all below"
+        yield "rm-recursive", _worst(paths, at), what, _outside(paths, at)
     elif any(path in ("*", "./*", "/*", "~/*") for path in paths):
-        yield "rm-all", "high", "deletes every file of a directory"
+        yield "rm-all", "high", "deletes every file of a directory", _outside(paths, at)
 
 
 def _find(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
@@ -169,12 +236,17 @@ def _find(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
     inside = all(_reach(f"{start.rstrip('/')}/x", at) == "low" for start in starts or ["."])
     grade: Grade = "low" if narrow and inside else "high"
     if "-delete" in words:
-        yield "find-delete", grade, "deletes all that it finds"
+        yield "find-delete", grade, "deletes all that it finds", _outside(starts or ["."], at)
     for at_word, word in enumerate(words):
         if word in ("-exec", "-execdir", "-ok", "-okdir"):
             inner = tuple(w for w in words[at_word + 1 :] if w not in (";", "+", "{}"))
             if inner and program(inner[0]) in ("rm", "shred", "unlink"):
-                yield "find-delete", grade, "deletes all that it finds"
+                yield (
+                    "find-delete",
+                    grade,
+                    "deletes all that it finds",
+                    _outside(starts or ["."], at),
+                )
             elif inner:
                 yield from _each(inner, at)
 
@@ -187,7 +259,7 @@ def _xargs(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
     if rest and program(rest[0]) == "rm":
         options, _ = _split(rest)
         grade: Grade = "high" if options & {"-r", "-R", "--recursive"} else "low"
-        yield "xargs-rm", grade, "deletes the files that it reads"
+        yield "xargs-rm", grade, "deletes the files that it reads", grade == "high"
     elif rest:
         yield from _each(rest, at)
 
@@ -243,7 +315,8 @@ def _modes(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
     options, paths = _split(simple.words)
     if options & {"-R", "--recursive"}:
         what = "owners" if program(simple.words[0]) != "chmod" else "modes"
-        yield "mode-recursive", _worst(paths[1:], at), f"changes {what} of all below"
+        grade = _worst(paths[1:], at)
+        yield "mode-recursive", grade, f"changes {what} of all below", _outside(paths[1:], at)
 
 
 def _disk(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
@@ -307,6 +380,7 @@ def _sync(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
             "sync-delete",
             "high" if ":" in target else _worst([target], at),
             "deletes what is extra",
+            ":" in target or _outside([target], at),
         )
 
 

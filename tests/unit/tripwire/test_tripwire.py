@@ -59,7 +59,17 @@ MET = [
     # inside the task's own directory, or a temporary one
     ("rm -rf node_modules", "rm-recursive", "low"),
     ("rm -rf build/*", "rm-recursive", "low"),
-    ("rm -rf ./dist /tmp/work", "rm-recursive", "low"),
+    ("rm -rf ./dist /tmp/work", "rm-recursive", "high"),
+    ("rm -rf /tmp/x/node_modules", "rm-recursive", "high"),
+    ("D=/srv/x; rm -rf $D", "rm-recursive", "high"),
+    ('D=/srv; rm -rf "${D}/x"', "rm-recursive", "high"),
+    ('while read f; do rm -rf "$f"; done < list', "rm-recursive", "high"),
+    ("for f in /srv/a /srv/b; do rm -rf $f; done", "rm-recursive", "high"),
+    ("rm -rf $(cat list)", "rm-recursive", "high"),
+    ('rm -rf "$@"', "rm-recursive", "high"),
+    ("D=build; rm -rf $D/x", "rm-recursive", "low"),
+    ("for d in build dist; do rm -rf $d/out; done", "rm-recursive", "low"),
+    ('rm -rf "$PWD/build"', "rm-recursive", "low"),
     ("rm -rf /srv/app/target", "rm-recursive", "low"),
     ('tmp=$(mktemp -d); rm -rf "$tmp"', "rm-recursive", "low"),
     ("cd sub && rm -rf ../build", "rm-recursive", "low"),
@@ -228,3 +238,26 @@ def test_a_refusal_is_what_the_hooks_of_the_clis_understand():
     )
     for harmless in ({"command": "rm -rf build"}, {"command": 3}, {"file_path": "rm -rf /"}):
         assert answer(json.dumps(question | {"tool_input": harmless})) == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "outside"),
+    [
+        ("rm -rf ../other", True),
+        ("rm -rf /tmp/x", True),
+        ('while read f; do rm -rf "$f"; done', True),
+        ("find / -name core -delete", True),
+        ("git push --force", True),
+        ("dropdb prod", True),
+        ("chmod -R 777 /srv", True),
+        ("rm -rf .", False),
+        ("rm -rf .git", False),
+        ("find . -delete", False),
+        ("git reset --hard", False),
+        ("rm -rf /notes/x $FLEET_ARTIFACT_DIR/y", False),
+    ],
+)
+def test_what_is_outside_of_the_project_is_told_apart(line, outside):
+    """A task's own directory is thrown away with it; what lies elsewhere is somebody's."""
+    (trip,) = trips(line, "/srv/app", "/notes")
+    assert trip.outside is outside

@@ -102,6 +102,8 @@ def receipt_rows(receipt: Receipt) -> Iterator[ReceiptRow]:
     left = len(ran) + receipt.more_commands - _MOST
     if left > 0:
         yield ReceiptRow("ran", f"… and {left} more (--json)")
+    for words in receipt.destroyed[:_MOST]:
+        yield ReceiptRow("destroys", one_line(words), "outside of the project", "red")
     for call in receipt.denied_calls[:_MOST] or sorted(set(receipt.denied)):
         yield ReceiptRow("denied", one_line(call))
     yield from _changes(receipt.changes)

@@ -520,6 +520,7 @@ export interface Receipt {
   more_commands: number;
   denied: string[];
   denied_calls: string[];
+  destroyed: string[];
   subagents: number;
   turns: number;
   usage: Usage;
