@@ -6,6 +6,7 @@ import pytest
 
 from fleet.home import base_wait
 from fleet.runs import receipt_json
+from fleet.runs.outcome_history import read_ending
 from tests.conftest import need
 from tests.repos import ENV, Repo
 from tests.story.scene import NEEDS_YOU, Scene
@@ -191,3 +192,17 @@ def test_no_record_of_a_wait_is_left_once_the_task_starts(scene):
     project(scene, "verify=true")
     run_all(scene)
     assert base_wait.waits(scene.home, task_id) is None
+
+
+def test_a_claim_without_any_change_costs_one_more_turn_and_waits_for_a_person(scene):
+    """An honest one says why nothing had to change, at no attempt; one that changes it lands."""
+    scene.configure(retry_limit=1, retry_wait_s=1)
+    steps = "tool done:I-fixed-it end | tool done:It-was-right-before end"
+    honest = add(scene, steps=steps, expect="change")
+    late = add(scene, steps=f"tool done end | {WORK}", expect="change")
+    run_all(scene, NEEDS_YOU)
+    task = scene.task(honest)
+    assert task.status == "blocked"
+    assert "it changed nothing, and says why: It-was-right-before" in task.notes
+    assert [read_ending(run).counts for run in scene.runs(honest)] == [False, False]
+    assert scene.status(late) == "closed", scene.screen()

@@ -250,3 +250,13 @@ def test_a_task_that_is_closed_past_fleet_again_is_left_to_a_person(scene):
         scene.until_marked(task, mark)
         edit(scene.queue, task, Change(status="closed", force=True), actor="somebody")
     scene.until_status(task, "blocked")
+
+
+def test_words_are_an_answer_without_a_close(scene):
+    """Where an answer is wanted; elsewhere the agent has to say that it is done."""
+    words = 'say:{"type":"text","text":"It-is-42."} end'
+    answer, other = scene.add(words, expect="answer"), scene.add(words)
+    scene.configure(retry_limit=1)
+    scene.supervise()
+    assert scene.until_status(answer, "closed", "blocked").close_reason.startswith("It-is-42.")
+    assert "finished without closing" in scene.until_status(other, "blocked").notes

@@ -452,6 +452,8 @@ RULES: tuple[ClaimRule, ...] = (
 
 #: Rules about where the work is: the session that did the work can mend it in a step or two.
 MISPLACED = frozenset({"work_elsewhere", "unrelated_history", "shared_path"})
+#: Nothing else is wrong with the claim: the agent may know why nothing had to change.
+UNCHANGED = ("no_effect",)
 
 
 def findings(facts: ClaimFacts) -> tuple[Finding, ...]:

@@ -3,7 +3,7 @@ about the last run. Pure.
 """
 
 from fleet.coders.base import Coder
-from fleet.evidence.claim_rules import MISPLACED
+from fleet.evidence.claim_rules import MISPLACED, UNCHANGED
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import (
     Failed,
@@ -41,6 +41,10 @@ _REVIEWED = (
     "The last run ended by itself. A person has reviewed its work since, and says below what is to"
     " be changed."
 )
+_UNCHANGED = (
+    "Make the change. If none is needed, close the task again and say why in the reason: a person"
+    " decides on that."
+)
 #: Characters of a refused call that an agent is told.
 _LONGEST_CALL = 500
 
@@ -53,7 +57,8 @@ def session_to_carry_on(
     Once only, unless a limit, the end of its access token or fleet cut it off, which says nothing
     against its memory.
     `goes_on`: the session that did the work goes on with it, since a person says what is to be
-    changed, or the work could not land. So it does if all that was wrong is where its work is.
+    changed, or the work could not land. So it does if all that was wrong is where its work is, or
+    that there is none.
     `answered`: a person has answered what it asked.
     """
     if last is None or not coder.can_resume or last.coder != coder.name:
@@ -61,7 +66,8 @@ def session_to_carry_on(
     if answered and isinstance(last.outcome, NeedsHuman):
         return last.session_id or None
     misplaced = bool(last.broke) and MISPLACED.issuperset(last.broke)
-    if (goes_on or misplaced) and isinstance(last.outcome, Finished) and last.tool_calls:
+    knows = goes_on or misplaced or last.broke == UNCHANGED
+    if knows and isinstance(last.outcome, Finished) and last.tool_calls:
         return last.session_id or None
     if last.resumed and not _is_from_outside(last.outcome):
         return None
@@ -123,6 +129,8 @@ def last_ending_words(
         asked = last.outcome.question.removeprefix("QUESTION:").strip()
         return _with_refusals(f"It asked: {asked}\n\nIt was answered: {answer}", last)
     match last.outcome:
+        case Finished() if last.broke == UNCHANGED:
+            advice = _UNCHANGED
         case LimitExceeded(limit=limit) if limit not in DAY_BUDGETS:
             advice = _ADVICE["limit"]
         case Stalled(rung=rung):

@@ -34,6 +34,8 @@ from fleet.settlement.run_stream import RunStream
 from fleet.spending.prices import Prices
 
 _LIST_PRICES = Prices()
+#: Characters of an answer that are kept as the claim.
+_ANSWER = 4000
 #: Stands in for a `run.json` that cannot be read.
 NO_SPEC = RunSpec(argv=(), cwd="")
 
@@ -214,10 +216,21 @@ class ExitedRun(Struct, frozen=True, kw_only=True):
 
     @property
     def claim(self) -> AgentClaim:
-        """What the agent claimed of the task, without secrets."""
+        """What the agent claimed of the task, without secrets. Where an answer is wanted, its last
+        words are the claim of an agent that ended well and did not close its task.
+        """
         said, mask = self.said, self.record.mask.text
+        if said.done is None and said.blocked is None and self._answered:
+            said = structs.replace(said, done=self.record.totals.text.strip()[:_ANSWER])
         done, blocked = said.done and mask(said.done), said.blocked and mask(said.blocked)
         return structs.replace(said, done=done, blocked=blocked)
+
+    @property
+    def _answered(self) -> bool:
+        record, end = self.record, self.process_end
+        wanted = record.policy.expect == "answer" and bool(record.totals.text.strip())
+        well = isinstance(end, Ended) and end.exit.code == 0 and record.totals.terminal != "error"
+        return wanted and well and self.ended_by_itself
 
 
 @cache

@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from fleet.accounts.rate_windows import LONGEST, PASSING, UNDATED
 from fleet.errors import FleetError
+from fleet.evidence.claim_rules import UNCHANGED
 from fleet.evidence.landing_rules import LANDING_RULES
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.outcome_history import History
@@ -265,10 +266,23 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
     if facts.land_tries is not None and (broken := refused_by(Finished(), facts)):
         return refuse_merge(_listed(broken), facts.land_tries, facts.task_id)
     if verdict.findings:
+        if tuple(finding.rule for finding in verdict.findings) == UNCHANGED:
+            return _unchanged(claim.done, facts)
         return _attempt(f"unverified: {_listed(verdict.findings)}", facts, now)
     if not _is_enough(verdict, facts):
         return blocked(NeedsApproval(reasons=(_ONLY_PLAUSIBLE,)), facts.task_id)
     return _claim_holds(claim.done, verdict, facts)
+
+
+def _unchanged(claim: str, facts: Facts) -> Decision:
+    """A claim whose only fault is that nothing changed: the agent says once, in the same session,
+    whether no change is needed, and a person decides on its answer.
+    """
+    last = facts.past.last
+    if last is None or last.broke != UNCHANGED:
+        return released("it claimed to be done (no_effect): nothing is different from before")
+    why = f"no_effect: it changed nothing, and says why: {claim}"
+    return blocked(NeedsApproval(reasons=(why,)), facts.task_id)
 
 
 def _asked(question: str, facts: Facts) -> Decision:

@@ -91,7 +91,7 @@ def test_a_session_whose_work_is_in_the_wrong_place_goes_on():
     for broke in (("work_elsewhere",), ("unrelated_history", "shared_path")):
         assert session_to_carry_on(ended(Finished(), broke=broke), CLAUDE) == "s1"
         assert session_to_carry_on(ended(Finished(), broke=broke, resumed=True), CLAUDE) == "s1"
-    for broke in (("work_elsewhere", "verify_failed"), ("no_effect",), ()):
+    for broke in (("work_elsewhere", "verify_failed"), ("no_effect", "no_tools"), ()):
         assert session_to_carry_on(ended(Finished(), broke=broke), CLAUDE) is None
 
 
@@ -163,3 +163,11 @@ def test_work_that_could_not_land_goes_on_in_the_same_session():
     assert "reviewed its work" in last_ending_words(
         ended(Finished()), reviewed=True, sent_back=True
     )
+
+
+def test_a_claim_without_any_change_is_answered_in_the_same_session():
+    """It knows whether a change was needed; the prompt says who decides."""
+    unchanged = ended(Finished(), broke=("no_effect",))
+    assert session_to_carry_on(unchanged, CLAUDE) == "s1"
+    assert "say why in the reason" in last_ending_words(unchanged)
+    assert "say why" not in last_ending_words(ended(Finished(), broke=("no_effect", "no_tools")))

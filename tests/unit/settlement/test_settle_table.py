@@ -41,7 +41,7 @@ from fleet.settlement.settle_table import (
     decide,
     spread,
 )
-from tests.builders import NOW
+from tests.builders import NOW, an_ending
 from tests.conftest import often
 
 RESET = NOW + timedelta(hours=2)
@@ -62,6 +62,8 @@ PLAUSIBLE = Verdict()
 MISSING = SpawnFailure(why="claude: …", program_missing=True)
 NO_CWD = SpawnFailure(why="cwd: No such file")
 UNVERIFIED = Verdict(findings=(Finding(rule="no_tools", what="it used no tool"),))
+NO_CHANGE = Verdict(findings=(Finding(rule="no_effect", what="nothing is different"),))
+SAID_SO = History(last=an_ending(Finished(), broke=("no_effect",)))
 LOST_WORK = Verdict(findings=(Finding(rule="lost_landed_work", what="work is gone"),))
 OUT_OF_SCOPE = Verdict(trespasses=(Finding(rule="outside", what="it changed ../b"),))
 FORGED = Verdict(trespasses=(Finding(rule="tampered", what="run.json is not as fleet wrote it"),))
@@ -93,6 +95,21 @@ ROWS = [
         facts(claim=DONE, verdict=PLAUSIBLE, require="approval"),
     ),
     ("Finished, claimed, unverified", Finished(), facts(claim=DONE, verdict=UNVERIFIED)),
+    (
+        "Finished, claimed, and all that is wrong is that nothing changed",
+        Finished(),
+        facts(claim=DONE, verdict=NO_CHANGE),
+    ),
+    (
+        "Finished, claimed, and the same again, with the agent's reason",
+        Finished(),
+        facts(claim=DONE, verdict=NO_CHANGE, past=SAID_SO),
+    ),
+    (
+        "Finished, claimed, and a command destroyed something outside of the project",
+        Finished(),
+        facts(claim=DONE, verdict=CHECKED, asks=("it ran `rm -rf /x`",)),
+    ),
     (
         "Finished, claimed, and work that was sent back breaks a rule of landing",
         Finished(),
@@ -437,3 +454,9 @@ def test_limits_never_count(runs):
         if not started:
             assert after.attempts == past.attempts
         past = after
+
+
+def test_a_claim_without_any_change_is_left_to_a_person_with_its_reason():
+    """An honest one costs one extra turn and no attempt."""
+    decision = decide(Finished(), facts(claim=DONE, verdict=NO_CHANGE, past=SAID_SO), NOW)
+    assert "it changed nothing, and says why: did it" in str(decision.settlement)
