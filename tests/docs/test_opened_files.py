@@ -1,15 +1,10 @@
-"""Files that an agent could have touched are opened in one place each: to read, and to write."""
+"""Files that an agent could have touched are opened in one place each, over the whole source."""
 
 import ast
 from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src/fleet"
-#: Rooms that read and write records of tasks and runs.
-ROOMS = (
-    "files", "runs", "home", "processes", "settlement", "supervisor", "control", "evidence",
-    "spending", "accounts",
-)  # fmt: skip
 #: Ways to open or write a file that follow links, wait for pipes, or read without a bound.
 BARE = (
     "open",
@@ -20,6 +15,14 @@ BARE = (
     "write_bytes",
     "touch",
     "copyfile",
+    "copy2",
+    "copytree",
+    "copystat",
+    "copymode",
+    "extractall",
+    "truncate",
+    "utime",
+    "chown",
 )
 
 #: Where a bare way is used on purpose, with the reason.
@@ -51,6 +54,62 @@ ALLOWED = {
     "control/queue/trust.py": "a file that a person names",
     "control/tasks/task_files.py": "a descriptor of safe_read",
     "supervisor/start/agent_bin.py": "programs of the installed package",
+    # Rooms below: what is opened there is no place of an agent's, or a descriptor.
+    "__main__.py": "/dev/null",
+    "bd/actor.py": "git's settings of a person, read by the command that the person runs",
+    "bd/arguments/values.py": "`Call.read_file`: a file that a person's own line names",
+    "bd/beads_create.py": "a file that a person's own line names",
+    "bd/beads_forward.py": "a pipe of its own",
+    "bd/command_line.py": "a file that a person's own line names; an agent's client sends contents",
+    "bd/only_beads.py": "a file of the installed package",
+    "bd/verbs/about.py": "files of the installed package",
+    "bd/verbs/close.py": "`values.read_text`, above",
+    "bd/verbs/create.py": "`values.read_text`, above",
+    "bd/verbs/dep.py": "`values.read_text`, above",
+    "bd/verbs/import_export.py": "files that a person's own line names",
+    "cli/inspect/web.py": "a browser",
+    "cli/setup/config.py": "runtime.toml, which is a person's",
+    "coders/prompts.py": "templates of the installed package",
+    "coders/toml/__init__.py": "a coder's file in the home, which a person trusted",
+    "config/runtime_toml.py": "runtime.toml, which is a person's",
+    "demo/demo_home.py": "a demonstration in a directory of its own",
+    "demo/hub.py": "a demonstration in a directory of its own",
+    "demo/simulated_agent.py": "an agent's program",
+    "doctor/check_machine.py": "/proc",
+    "git/checkout/fresh_checkout.py": "a checkout that is being made, before any command",
+    "git/checkout/shared_paths.py": "a clone that is being made, before its agent",
+    "git/checkout/spare_checkout.py": "a git directory that fleet has just made anew",
+    "git/clone/collect_work.py": "a git directory of fleet's own",
+    "git/clone/source_facts.py": "a git directory of fleet's own",
+    "git/clone/taken_commits.py": "a git directory of fleet's own",
+    "git/land/begin_merge.py": "reads a git directory of fleet's own, and `AgentPlace` writes",
+    "git/land/follow/follow_checkout.py": "fleet's own journal of a checkout of the operator's",
+    "git/land/follow/follow_journal.py": "fleet's own journal of a checkout of the operator's",
+    "git/land/follow/follow_steps.py": "a checkout of the operator's, which git would write too",
+    "git/land/land_repository.py": "a file in the operator's repository, with O_NOFOLLOW",
+    "git/own/fresh_git_dir.py": "a git directory of fleet's own",
+    "git/tree_difference.py": "a fresh name in a run's directory, with O_EXCL and O_NOFOLLOW",
+    "git/tree_snapshot.py": "copies of fleet's own; the index of a tree comes by `copy_out`",
+    "landing/remote/pull_requests.py": "a pull request",
+    "queue/beads/bd_cli/bd_issue.py": "a temporary file of its own",
+    "queue/beads/change_watch.py": "bd's database in the home",
+    "queue/beads/write_lock.py": "a lock in the home",
+    "queue/doorbell.py": "a pipe in the home",
+    "queue/sql/migrate.py": "a file of the installed package",
+    "queue/sql/named_sql.py": "files of the installed package",
+    "queue/sql/postgres/role_rights.py": "a file of the installed package",
+    "queue/sql/travel/run_files.py": "files of the embedded queue in the home",
+    "queue/sqlite_files.py": "the queue's own files in the home",
+    "sandbox/network_holder.py": "/proc, and a file that fleet names",
+    "sandbox/try_box.py": "a box of its own that is tried",
+    "spool/agent_mcp/tool_server.py": "the agent's own process",
+    "spool/client.py": "the agent's own process",
+    "spool/drop_box.py": "names below the descriptor of the drop box, with O_NOFOLLOW",
+    "spool/post_messages.py": "names below the descriptor of the drop box, with O_EXCL",
+    "travel/add_lines.py": "lines for a record, in a directory that only fleet writes",
+    "travel/pack_run.py": "a descriptor of safe_read",
+    "travel/send_later.py": "lines for other hosts, in a directory that only fleet writes",
+    "travel/unpack_run.py": "a run's directory that is being made",
 }
 
 
@@ -66,10 +125,9 @@ def bare_calls(path):
 @cache
 def found():
     calls = {}
-    for room in ROOMS:
-        for path in sorted((SOURCE / room).rglob("*.py")):
-            if lines := list(bare_calls(path)):
-                calls[str(path.relative_to(SOURCE))] = lines
+    for path in sorted(SOURCE.rglob("*.py")):
+        if lines := list(bare_calls(path)):
+            calls[str(path.relative_to(SOURCE))] = lines
     return calls
 
 

@@ -211,15 +211,31 @@ class AgentPlace:
         to.unlink()
         return False
 
-    def _copy_out(self, folder: int, name: str, last: str, to: Path) -> bool:
+    def copy_out(self, name: str, to: Path, limit: int) -> bool:
+        """Copy a regular file of at most `limit` bytes, with its time, to a new path that is no
+        agent's. False: there is no file. Raises InvalidTask as `read` does.
+        """
+        with self._above(name) as (folder, last):
+            if folder is None:
+                return False
+            return self._copy_out(folder, name, last, to, limit)
+
+    def _copy_out(
+        self, folder: int, name: str, last: str, to: Path, limit: int | None = None
+    ) -> bool:
         found = self._open_in(folder, name, last)
         if found is None:
             return False
         source, size = found
         try:
+            if limit is not None and size > limit:
+                why = f"{self._root}/{name} is larger than {limit} bytes"
+                raise InvalidTask(why, hint=_WAY_OUT)
+            about = os.fstat(source)
             with to.open("xb") as copy:
                 for chunk in _chunks(source, size):
                     copy.write(chunk)
+            os.utime(to, ns=(about.st_atime_ns, about.st_mtime_ns))
         finally:
             os.close(source)
         return True

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from fleet.files.agent_place import AgentPlace
 from fleet.git.git_command import Git
 from fleet.git.own.left_out import mark_of, quick_mark
 from fleet.git.repository import Repository
@@ -22,6 +23,8 @@ from fleet.git.user_settings import ignore_rules
 
 #: How the folders of copied indexes begin, in the directory for temporary files.
 _COPIES = "fleet-index-"
+#: An index of ten million files is not larger.
+_LARGEST_INDEX = 1 << 30
 #: Beside a kept index: the ignore rules of that moment, with this suffix.
 RULES = ".exclude"
 _GITLINK = b"160000"
@@ -69,8 +72,7 @@ def copied_index(repo: Repository, source: Path | None = None) -> Generator[Path
         # With its time, by which git knows which files to read again. A repository without a
         # commit has no index yet.
         original = source or Path(repo.git_dir) / "index"
-        if original.exists():
-            shutil.copy2(original, copy)
+        AgentPlace(original.parent).copy_out(original.name, copy, _LARGEST_INDEX)
         yield copy
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -121,10 +123,11 @@ def keep_index(index: Path, place: Path) -> None:
 
 def share_index(own: Repository, repo: Repository) -> None:
     """Bring the shared part of a split index to where git looks for it."""
-    for part in Path(repo.git_dir).glob("sharedindex.*"):
+    theirs = AgentPlace(repo.git_dir)
+    for part in theirs.find("sharedindex.*"):
         place = Path(own.git_dir) / part.name
-        if part.is_file() and not part.is_symlink() and not place.exists():
-            shutil.copy2(part, place)
+        if not place.exists():
+            theirs.copy_out(part.name, place, _LARGEST_INDEX)
 
 
 def uncommitted(git: Git, head: str) -> set[bytes]:
