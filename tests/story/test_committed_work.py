@@ -117,8 +117,9 @@ def test_nothing_that_is_committed_is_removed(scene):
     files = landed(scene)
     assert {"src/b.py", "old.py", "run.log", "x", "loose.py"} <= files.keys()
     assert "x/y" not in files
-    kept = "committed, missing in the working tree, and kept: old.py, src/b.py, x"
-    assert kept in receipt.changes.trouble
+    assert receipt.changes.kept == ("old.py", "src/b.py", "x")
+    shown = scene.fleet("task", receipt.task_id, "receipt").stdout
+    assert "src/b.py  (committed, and gone from the working tree without a commit)" in shown
     assert scene.repo.git("rev-parse", "main^{tree}") == receipt.changes.tree
 
 
@@ -127,6 +128,18 @@ def test_a_deletion_by_an_agent_that_commits_nothing_lands(scene):
     _, landing = play(scene, "rm old.py; echo 'a = 2' > src/a.py")
     assert landing.state == "landed"
     assert "old.py" not in landed(scene)
+
+
+def test_the_receipt_shows_what_all_runs_changed(scene):
+    """The work of a rejected run stays in the clone, so it lands with that of the next one."""
+    scene.configure(retry_limit=2)
+    script = "echo 'b = 2' >> src/a.py; echo run >> runs.txt"
+    receipt, _ = play(scene, script, verify=('test "$(wc -l < runs.txt)" = 2',))
+    (own,) = [file for file in receipt.changes.files if file.path == "src/a.py"]
+    (all_runs,) = [file for file in receipt.whole if file.path == "src/a.py"]
+    assert (own.added, all_runs.added) == (1, 2)
+    shown = scene.fleet("task", receipt.task_id, "receipt").stdout
+    assert "2 files  +4 -0 against the commit that the task began at" in shown
 
 
 @only_slow

@@ -38,11 +38,11 @@ from fleet.git.own.own_repository import known_repository
 from fleet.git.refs import merge_base, tree_of
 from fleet.git.repository import Repository
 from fleet.git.run_baseline import base_now, changes_since, repository_of
-from fleet.git.tree_difference import file_changes, new_blobs
+from fleet.git.tree_difference import MOST_FILES, file_changes, new_blobs
 from fleet.home import clone_record
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import Run, newest_first
-from fleet.schemas import Base, Changes, Check, Exam, Finding, Policy, Stopped
+from fleet.schemas import Base, Changes, Check, Exam, FileChange, Finding, Policy, Stopped
 from fleet.schemas.decision import OURS
 
 #: Seconds for git to tell the tree of a commit.
@@ -67,6 +67,8 @@ class Inspection(Struct, frozen=True, kw_only=True):
     checks: tuple[Check, ...] = ()
     #: What the work of all runs changes of the exam.
     exam: Exam = Exam()
+    #: What the work of all runs changes, where earlier runs have a part in it.
+    whole: tuple[FileChange, ...] = ()
     #: Why a person has to look at the files that are to land, a line for each kind.
     file_asks: tuple[str, ...] = ()
     trespasses: tuple[Finding, ...] = ()
@@ -149,13 +151,16 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
     refusals: tuple[Finding, ...] = ()
     landing = None
     file_asks: tuple[str, ...] = ()
+    work, exam = list[FileChange](), Exam()
     try:
         if ended.claimed and ended.base is not None and changes is not None:
             changes = _with_misplaced(ended.run, ended.base, changes)
         refusals = _landing_refusals(ended, changes)
         judged = ended.claimed and bool(ended.policy.verify) and not refusals
         checks = _checks(ended, changes, abandon) if judged else ()
-        exam = _exam(ended, changes, checks or ()) if ended.claimed else Exam()
+        if ended.claimed:
+            work = _whole(ended, changes, checks or ())
+            exam = exam_of(work, ended.policy, _inside(ended, ended.base)) if work else Exam()
         if ended.claimed and checks is not None and not refusals:
             landing = landing_work(ended.run, ended.policy, ended.base, changes, checks)
             if landing is not None and ended.base is not None:
@@ -169,6 +174,7 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
     return Inspection(
         checks=checks,
         exam=exam,
+        whole=() if changes is None or {*work} == {*changes.files} else tuple(work[:MOST_FILES]),
         file_asks=file_asks,
         changes=changes,
         trespasses=trespasses,
@@ -293,9 +299,9 @@ def _base_case(ended: InspectedRun) -> BaseCase | None:
     return base_case(ended.run.home, repo, commit, ended.policy, cwd=cwd)
 
 
-def _inside(ended: InspectedRun, base: Base) -> str:
+def _inside(ended: InspectedRun, base: Base | None) -> str:
     """The run's directory from the top of its tree."""
-    return os.path.relpath(os.path.realpath(ended.cwd), base.root)
+    return os.path.relpath(os.path.realpath(ended.cwd), base.root) if base is not None else "."
 
 
 def _began_at(ended: InspectedRun) -> tuple[Repository, str] | None:
@@ -314,18 +320,20 @@ def _began_at(ended: InspectedRun) -> tuple[Repository, str] | None:
     return (repo, commit) if repo is not None and commit else None
 
 
-def _exam(ended: InspectedRun, changes: Changes | None, checks: tuple[Check, ...]) -> Exam:
-    """What the work of all runs changes of the exam. Raises GitFailed."""
+def _whole(
+    ended: InspectedRun, changes: Changes | None, checks: tuple[Check, ...]
+) -> list[FileChange]:
+    """What the work of all runs changes. Raises GitFailed."""
     found, base = _began_at(ended), ended.base
     repo = repository_of(base) if base is not None else None
     if found is None or base is None or repo is None or changes is None or not changes.tree:
-        return Exam()
+        return []
     tree = (checks[0].tree if checks else "") or changes.tree
     in_clone = found[0].root != repo.root
     # In the directory itself a person's own unfinished work was there before.
     before = found[1] if in_clone else (ended.first or base).snapshot or found[1]
     git = Git(known_repository(ended.run.home.path, repo.root), time.monotonic() + _GIT_LIMIT)
-    return exam_of(file_changes(git, before, tree), ended.policy, _inside(ended, base))
+    return list(file_changes(git, before, tree))
 
 
 def _file_asks(ended: InspectedRun, base: Base, landing: LandingWork) -> tuple[str, ...]:

@@ -251,6 +251,8 @@ def _compared(
     found = structs.replace(
         found, files=tuple(listed[:MOST_FILES]), more=max(0, len(listed) - MOST_FILES), tree=tree.id
     )
+    kept = tuple(shown(name) for name in tree.kept[:MOST_FILES])
+    found = structs.replace(found, kept=kept)
     trouble = _not_held(tree)
     if before == tree.id:
         return structs.replace(found, trouble=trouble)
@@ -343,9 +345,6 @@ def _not_held(tree: TreeSnapshot) -> str:
     if tree.large:
         large = [shown(name) for name in tree.large]
         parts.append(f"too large or unreadable, and not held: {some(large, 5)}")
-    if tree.kept:
-        kept = [shown(name) for name in tree.kept]
-        parts.append(f"committed, missing in the working tree, and kept: {some(kept, 5)}")
     return "; ".join(parts)
 
 

@@ -138,6 +138,8 @@ class Changes(Struct, frozen=True, kw_only=True):
     lost_bytes: int = 0
     #: The tree that the run left, as fleet stored it; empty: not stored.
     tree: str = ""
+    #: Files that the agent's commit has and its working tree had not: they belong to the tree.
+    kept: tuple[str, ...] = ()
     #: Directories that hide themselves from git since: their own `.gitignore` names all in them.
     hidden: tuple[str, ...] = ()
     #: New commits on the branch.
@@ -327,6 +329,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
     artifacts: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     exam: Exam = Exam()
+    #: What the work of all runs changes, which is what lands, where earlier runs have a part in it.
+    whole: tuple[FileChange, ...] = ()
     policy: Policy = Policy()
     #: None before the judgement.
     verdict: Verdict | None = None

@@ -69,6 +69,7 @@ def build_receipt(ended: ExitedRun, outcome: Outcome, inspection: Inspection) ->
         ),
         checks=inspection.checks,
         exam=inspection.exam,
+        whole=inspection.whole,
         policy=record.policy,
     )
 

@@ -4,14 +4,14 @@ Text of agents is in them as it is: a surface makes it harmless where it draws i
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from fleet.home.landing_json import Landing
-from fleet.schemas import Changes, Check, Receipt
+from fleet.schemas import Changes, Check, FileChange, Receipt
 from fleet.schemas.budget import shown_usd
-from fleet.schemas.shown_text import count, duration, ending_words, one_line
+from fleet.schemas.shown_text import count, counted, duration, ending_words, one_line
 from fleet.schemas.units import shown_size
 
 #: How many files and commands are listed; --json has all.
@@ -107,6 +107,7 @@ def receipt_rows(receipt: Receipt) -> Iterator[ReceiptRow]:
     for call in receipt.denied_calls[:_MOST] or sorted(set(receipt.denied)):
         yield ReceiptRow("denied", one_line(call))
     yield from _changes(receipt.changes)
+    yield from _whole(receipt.whole)
     if receipt.artifacts:
         yield ReceiptRow("artifacts", ", ".join(map(one_line, receipt.artifacts)))
     if receipt.swept:
@@ -179,6 +180,19 @@ def _tools(receipt: Receipt) -> str:
     return text + (f" ({receipt.tool_errors} failed)" if receipt.tool_errors else "")
 
 
+def _whole(files: Sequence[FileChange]) -> Iterator[ReceiptRow]:
+    """What all runs of the task changed together, where that is more than the last one did."""
+    if not files:
+        return
+    added, removed = sum(file.added for file in files), sum(file.removed for file in files)
+    total = f"{counted(len(files), 'file')}  +{added} -{removed}"
+    yield ReceiptRow("all runs", f"{total} against the commit that the task began at")
+    for file in files[:_MOST]:
+        yield ReceiptRow("", f"{file.kind:<8}{one_line(file.path)}  +{file.added} -{file.removed}")
+    if len(files) > _MOST:
+        yield ReceiptRow("", f"… and {len(files) - _MOST} more (--json)")
+
+
 def _changes(changes: Changes | None) -> Iterator[ReceiptRow]:
     if changes is None:
         yield ReceiptRow("changed", "not known: its directory is in no git repository")
@@ -203,5 +217,8 @@ def _changes(changes: Changes | None) -> Iterator[ReceiptRow]:
         place = f"the branch {work.name}" if work.kind == "branch" else work.name or "no branch"
         text = f"on {place}: {work.commit[:12]} {work.title}, held by {work.held_by}"
         yield ReceiptRow("elsewhere", one_line(text))
+    for path in changes.kept[:_MOST]:
+        words = "committed, and gone from the working tree without a commit"
+        yield ReceiptRow("kept", f"{one_line(path)}  ({words})")
     for commit in changes.commits[:_MOST]:
         yield ReceiptRow("commit", one_line(commit))

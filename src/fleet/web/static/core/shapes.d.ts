@@ -113,6 +113,7 @@ export interface Changes {
   lost_files: number;
   lost_bytes: number;
   tree: string;
+  kept: string[];
   hidden: string[];
   commits: string[];
   misplaced: Misplaced;
@@ -535,6 +536,7 @@ export interface Receipt {
   artifacts: string[];
   checks: Check[];
   exam: Exam;
+  whole: FileChange[];
   policy: Policy;
   verdict: Verdict | null;
 }
