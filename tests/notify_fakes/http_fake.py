@@ -17,8 +17,11 @@ class HttpFake:
 
             def _serve(self):
                 length = int(self.headers.get("Content-Length") or 0)
-                body = self.rfile.read(length).decode()
-                status, value = fake.answer(self.command, self.path, body)
+                body = self.rfile.read(length)
+                if len(body) < length:  # the client was killed as it asked
+                    self.close_connection = True
+                    return
+                status, value = fake.answer(self.command, self.path, body.decode())
                 data = value.encode() if isinstance(value, str) else json.dumps(value).encode()
                 with suppress(OSError):  # the client may have given up
                     self.send_response(status)
