@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from fleet.bd.pflag import Flag, FlagError, Parsed, UnknownFlag, parse
+from fleet.schemas import typed
 
 FILE = Path(__file__).with_name("bd_help.json")
 _THE_WAY = "beads has it: fleet init --queue beads"
@@ -45,7 +45,7 @@ class BdHelp(Struct, frozen=True):
 @cache
 def bd_help() -> BdHelp:
     """The recorded help. Read only for a line that fleet would refuse."""
-    return msgspec.json.decode(FILE.read_bytes(), type=BdHelp)
+    return typed.decode(FILE.read_bytes(), BdHelp)
 
 
 def parse_line(name: str, flags: Sequence[Flag], args: Sequence[str]) -> Parsed:

@@ -24,7 +24,7 @@ from fleet.queue.protocol import Filter
 from fleet.runs import outcome_history, receipt_json
 from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import all_runs
-from fleet.schemas import Price, Receipt, Usage, bears_out
+from fleet.schemas import Price, Receipt, Usage, bears_out, typed
 from fleet.schemas.budget import BudgetStatus, Spend
 from fleet.spending import prices
 
@@ -188,7 +188,7 @@ def _runs_of_hosts(fleet: Control, since: datetime | None) -> dict[tuple[str, in
         with suppress(msgspec.MsgspecError):  # of a later fleet
             receipt = receipt_json.decode(records[receipt_json.FILE])
             ended = records.get(outcome_history.FILE)
-            ending = msgspec.json.decode(ended, type=Ending) if ended is not None else None
+            ending = typed.decode(ended, Ending) if ended is not None else None
             found[key] = EndedRun(receipt=receipt, ending=ending)
     return found
 

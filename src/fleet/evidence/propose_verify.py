@@ -8,11 +8,11 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from fleet.errors import InvalidTask
 from fleet.files.safe_read import read_bounded
+from fleet.schemas import typed
 
 _LARGEST = 1 << 20
 _TARGET = re.compile(r"^(test|check)\s*:(?!=)", re.MULTILINE)
@@ -67,7 +67,7 @@ def _python(text: str, folder: Path) -> str:
 
 def _node(text: str, folder: Path) -> str:
     try:
-        test = msgspec.json.decode(text, type=_Package).scripts.test
+        test = typed.decode(text, _Package).scripts.test
     except ValueError:
         return ""
     if not test.strip() or _NO_TEST in test:

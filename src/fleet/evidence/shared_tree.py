@@ -18,7 +18,7 @@ from fleet.errors import InvalidTask
 from fleet.files.safe_read import tail
 from fleet.runs import event_log
 from fleet.runs.run_directory import Run, began_at
-from fleet.schemas import Base, Changes, FileChange, ToolCall
+from fleet.schemas import Base, Changes, FileChange, ToolCall, typed
 
 #: How much of the end of another task's events is read.
 _MOST_EVENTS = 16 << 20
@@ -104,7 +104,7 @@ def _calls(task_dir: Path, began: datetime | None) -> Iterator[ToolCall]:
         if '"calls"' not in line:
             continue
         try:
-            event = msgspec.json.decode(line, type=_Calls)
+            event = typed.decode(line, _Calls)
         except (msgspec.DecodeError, UnicodeEncodeError):
             continue  # the first line may be cut
         if began is None or event.ts is None or event.ts >= began:

@@ -8,6 +8,7 @@ import msgspec
 from fleet.errors import InvalidTask
 from fleet.files.atomic_write import write_atomically
 from fleet.files.safe_read import read_bounded
+from fleet.schemas import typed
 
 T = TypeVar("T")
 
@@ -39,7 +40,7 @@ class JsonRecord(Generic[T]):
     def decode(self, path: Path, data: bytes) -> T:
         """The value that the file of this content holds. Raises InvalidTask."""
         try:
-            return msgspec.json.decode(data, type=self._kind)
+            return typed.decode(data, self._kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise InvalidTask(f"{path} is damaged: {error}", hint=self._hint) from error
 

@@ -20,6 +20,7 @@ from fleet.forge.forge_protocol import (
 )
 from fleet.forge.repository_address import RepositoryAddress
 from fleet.forge.rest import RestAnswer, RestClient
+from fleet.schemas import typed
 from fleet.schemas.policy import LandHow
 
 T = TypeVar("T")
@@ -243,6 +244,6 @@ def _thread(remark: _Remark) -> ReviewThread:
 
 def _convert(answer: RestAnswer, kind: type[T]) -> T | ForgeSilent:
     try:
-        return msgspec.convert(answer.body, kind)
+        return typed.convert(answer.body, kind)
     except msgspec.ValidationError as error:
         return ForgeSilent(why=f"the forge answers what fleet does not understand: {error}"[:300])

@@ -25,6 +25,7 @@ from fleet.forge.forge_protocol import (
 )
 from fleet.forge.repository_address import RepositoryAddress
 from fleet.processes.bounded_call import DEVNULL, CallFailed, call
+from fleet.schemas import typed
 from fleet.schemas.policy import LandHow
 
 _PATIENCE = 60.0
@@ -159,7 +160,7 @@ class GitHub:
             return answer
         try:
             data = msgspec.json.decode(answer)["data"]["repository"]["pullRequest"]
-            return facts_of(msgspec.convert(data, _PullRequest), now)
+            return facts_of(typed.convert(data, _PullRequest), now)
         except (msgspec.DecodeError, LookupError, TypeError) as error:
             return ForgeSilent(why=f"gh answered what fleet does not understand: {error}"[:300])
 
@@ -179,7 +180,7 @@ class GitHub:
         if not isinstance(answer, bytes):
             return answer
         try:
-            listed = msgspec.json.decode(answer, type=list[_Listed])
+            listed = typed.decode(answer, list[_Listed])
         except msgspec.DecodeError as error:
             return ForgeSilent(why=f"gh answered what fleet does not understand: {error}")
         return Opened(number=listed[0].number, page=listed[0].url) if listed else None
@@ -231,7 +232,7 @@ def _contexts(pr: _PullRequest) -> list[_Context]:
     for node in pr.commits.get("nodes", []):
         commit = node["commit"]
         if commit["oid"] == pr.head_ref_oid and commit.get("statusCheckRollup"):
-            return msgspec.convert(commit["statusCheckRollup"]["contexts"]["nodes"], list[_Context])
+            return typed.convert(commit["statusCheckRollup"]["contexts"]["nodes"], list[_Context])
     return []
 
 

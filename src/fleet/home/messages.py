@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from fleet.errors import BadInput
 from fleet.files.json_record import JsonRecord
+from fleet.schemas import typed
 
 FOLDER = "tells"
 #: Characters that every CLI takes from a hook without cutting.
@@ -72,7 +73,7 @@ def packed(message: Message) -> str:
 
 def unpacked(text: str) -> Message:
     """The message that `packed` was given. Raises msgspec.DecodeError."""
-    return msgspec.json.decode(text, type=Message)
+    return typed.decode(text, Message)
 
 
 def checked(text: str) -> str:

@@ -15,7 +15,7 @@ from fleet.files.atomic_write import write_atomically
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import read_bounded
 from fleet.home import Home, owner_file
-from fleet.schemas import Settings, Task, settings_in
+from fleet.schemas import Settings, Task, settings_in, typed
 
 FILE = "task.json"
 #: Which settings this home last wrote, where the queue is shared: a digest.
@@ -100,7 +100,7 @@ def recorded_settings(task: Task) -> Settings:
     """The settings that the queue holds with the task's own fields. Raises InvalidTask."""
     place = {"cwd": task.cwd, "coder": task.coder, "model": task.model}
     try:
-        return msgspec.convert({**settings_in(task.metadata), **place}, Settings)
+        return typed.convert({**settings_in(task.metadata), **place}, Settings)
     except msgspec.ValidationError as error:
         raise InvalidTask(
             f"task {task.id} is invalid: its metadata for fleet: {error}",

@@ -11,6 +11,7 @@ from msgspec import Struct
 from fleet.queue.sql import named_sql
 from fleet.queue.sql.database import SqlRow
 from fleet.queue.sql.row_mapping import to_micros
+from fleet.schemas import typed
 
 
 class Schedule(Struct, frozen=True, kw_only=True):
@@ -56,7 +57,7 @@ class ScheduleTable:
     def all(self) -> list[Schedule]:
         """Every schedule, by name."""
         rows = self._rows(self._sql["schedules"], {})
-        return [msgspec.json.decode(record, type=Schedule) for (record,) in rows]
+        return [typed.decode(record, Schedule) for (record,) in rows]
 
     def add(self, schedule: Schedule) -> bool:
         """Keep a new schedule. False: there is one of that name."""

@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 from fleet.files.append_file import append_in
 from fleet.files.safe_read import SAFELY, is_regular
 from fleet.runs.run_directory import Run
-from fleet.schemas import Event
+from fleet.schemas import Event, typed
 
 FILE = "events.jsonl"
 #: A task's event file that grew to this size takes no more; the raw stream is kept in the run.
@@ -70,7 +70,7 @@ def written(run: Run) -> tuple[int, int]:
     for line in _backwards(run.task_dir / FILE):
         if line.startswith(mark):
             try:
-                return msgspec.json.decode(line, type=_Position).at
+                return typed.decode(line, _Position).at
             except msgspec.DecodeError:
                 break  # another program wrote here
         if not line.startswith(own):

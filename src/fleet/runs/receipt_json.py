@@ -1,10 +1,8 @@
 """`runs/<n>/receipt.json`: what fleet saw of a run."""
 
-import msgspec
-
 from fleet.files.seals import SealedRecord
 from fleet.runs.run_directory import Run
-from fleet.schemas import Receipt
+from fleet.schemas import Receipt, typed
 
 FILE = "receipt.json"
 _RECORD = SealedRecord(FILE, Receipt, limit=16 << 20)
@@ -24,4 +22,4 @@ def read(run: Run) -> Receipt | None:
 
 def decode(data: bytes) -> Receipt:
     """A receipt that another host sent. Raises msgspec.MsgspecError."""
-    return msgspec.json.decode(data, type=Receipt)
+    return typed.decode(data, Receipt)

@@ -55,6 +55,7 @@ from fleet.schemas import (
     Stalled,
     Stopped,
     Verdict,
+    typed,
 )
 from fleet.schemas.decision import LEASE_LOST, NO_ROOM, Decision
 from fleet.schemas.outcome import leaves_claim
@@ -177,7 +178,7 @@ def by_stream(record: RunRecord, code: int | None, number: int | None) -> Outcom
 
 def _sane(given: object) -> Outcome:
     """The outcome, if it can be judged, and read again once written. Raises if it cannot."""
-    outcome = msgspec.convert(msgspec.to_builtins(given), Outcome)
+    outcome = typed.convert(msgspec.to_builtins(given), Outcome)
     if isinstance(outcome, RateLimited):
         return structs.replace(outcome, limit=sane_limit(outcome.limit) or outcome.limit)
     return outcome

@@ -27,6 +27,7 @@ from fleet.runs.cli_state.state_directory import FOLDER as STATE
 from fleet.runs.cli_state.state_directory import state_directory
 from fleet.runs.outcome_history import believed_ending
 from fleet.runs.run_directory import Run, newest_first
+from fleet.schemas import typed
 
 FOLDER = "sessions"
 #: A larger session is not taken over, since the loop may wait for the copy; the task starts afresh.
@@ -164,7 +165,7 @@ def _is_sound(place: AgentPlace, entry: AgentEntry) -> bool:
 
 def _is_json(line: bytes) -> bool:
     try:
-        msgspec.json.decode(line, type=msgspec.Raw)
+        typed.decode(line, msgspec.Raw)
     except (ValueError, RecursionError):
         return not line.strip()
     return True

@@ -25,7 +25,7 @@ from fleet.processes import process_identity
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.run_directory import Run, began_at, newest_first
-from fleet.schemas import Receipt, Spend
+from fleet.schemas import Receipt, Spend, typed
 from fleet.spending.budgets import day_of
 
 FOLDER = "spent"
@@ -159,7 +159,7 @@ class DayLedger:
             lines = (data or b"").splitlines(keepends=True)
             if not lines or not lines[-1].endswith(b"\n"):
                 return None
-            found = [msgspec.json.decode(line, type=SpendEntry) for line in lines]
+            found = [typed.decode(line, SpendEntry) for line in lines]
         except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
             return None
         return found if found[0].boot == process_identity.boot_id() else None

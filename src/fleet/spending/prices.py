@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fleet.schemas import Price, Usage
+from fleet.schemas import Price, Usage, typed
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
@@ -105,7 +105,7 @@ class _PriceLookup(Thread):
         argv = [sys.executable, "-P", "-m", __name__, self._model]
         done = call(argv, env={}, timeout=_PATIENCE)
         try:
-            self.price = msgspec.json.decode(done.out, type=Price | None)
+            self.price = typed.decode(done.out, Price | None)
         except msgspec.DecodeError:  # no process could be had: better the memory than no price
             self.price = list_price(self._model)
 

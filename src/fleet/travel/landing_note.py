@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from fleet.home.landing_json import Landing
-from fleet.schemas import Task
+from fleet.schemas import Task, typed
 
 #: The key of the note in a task's metadata.
 KEY = "landing"
@@ -38,6 +38,6 @@ def read_note(task: Task) -> LandingNote | None:
     if found is None:
         return None
     try:
-        return msgspec.convert(found, LandingNote)
+        return typed.convert(found, LandingNote)
     except msgspec.ValidationError:
         return None

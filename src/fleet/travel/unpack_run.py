@@ -29,7 +29,7 @@ from fleet.home.task_json import local_settings
 from fleet.queue.sql.travel.run_files import LIST, OF_TASK, SentFile, SentRun
 from fleet.runs import outcome_history
 from fleet.runs.run_directory import HOST, RUN_JSON, Run, RunSpec, latest_run
-from fleet.schemas import Base, Policy, Task
+from fleet.schemas import Base, Policy, Task, typed
 from fleet.travel import in_step, pack_run
 from fleet.travel.add_lines import add_lines
 from fleet.travel.pack_run import (
@@ -177,7 +177,7 @@ def _damaged(task_id: str, number: int, file: SentFile) -> QueueError:
 def _own_spec(data: bytes, home: Home, task_id: str) -> bytes:
     """run.json of another host, without what this one could be led to execute or to read."""
     try:
-        spec = msgspec.json.decode(data, type=RunSpec)
+        spec = typed.decode(data, RunSpec)
     except msgspec.DecodeError as error:
         raise QueueError(f"run.json of {task_id} in the queue is damaged: {error}") from None
     base = None
@@ -201,7 +201,7 @@ def _own_spec(data: bytes, home: Home, task_id: str) -> bytes:
 def clone_of(run: Run) -> CloneRecord | None:
     """How the task's clone was made on the host of a run; None: no clone."""
     try:
-        return msgspec.json.decode((run.path / CLONE).read_bytes(), type=CloneRecord)
+        return typed.decode((run.path / CLONE).read_bytes(), CloneRecord)
     except (OSError, msgspec.DecodeError):
         return None
 
@@ -273,7 +273,7 @@ def take_landing(shared: SharedQueue, task_id: str, repo: Repository) -> Landing
 
 def _decoded(task_id: str, data: bytes) -> Landing:
     try:
-        return msgspec.json.decode(data, type=Landing)
+        return typed.decode(data, Landing)
     except msgspec.DecodeError as error:
         raise FleetError(f"the landing of {task_id} in the queue is damaged: {error}") from None
 

@@ -21,6 +21,7 @@ from fleet.control.acts.act_table import ActEnd, carry_out, find_act, shown_acts
 from fleet.control.page.session_store import PageSession, SessionStore
 from fleet.errors import BadInput, Refused
 from fleet.home.looked_at import note_look
+from fleet.schemas import typed
 from fleet.web.answers import errors_answered, in_thread, json_answer
 from fleet.web.door import AllowedHosts
 from fleet.web.gate import METRICS, Gate, PeerRun, allows
@@ -169,7 +170,7 @@ async def _nothing(request: Request) -> Response:
 
 async def _body(request: Request) -> dict[str, Any]:
     try:
-        found = msgspec.json.decode(await request.body() or b"{}", type=dict[str, Any])
+        found = typed.decode(await request.body() or b"{}", dict[str, Any])
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
         raise BadInput(f"the request is not a JSON object: {error}") from None
     except RecursionError:

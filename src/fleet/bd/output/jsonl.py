@@ -12,7 +12,7 @@ from fleet.bd.output import json_shapes
 from fleet.errors import BadInput, FleetError
 from fleet.queue.sql.sql_queue import TITLE_LIMIT
 from fleet.queue.sql.tracker.import_export import Incoming, Memory
-from fleet.schemas import STATUSES, Comment, Dependency, Task, check_id
+from fleet.schemas import STATUSES, Comment, Dependency, Task, check_id, typed
 from fleet.schemas.task import IN_METADATA
 
 _MOMENTS = (
@@ -50,12 +50,12 @@ def read_lines(lines: Iterator[bytes], now: datetime) -> Iterator[Incoming | Mem
 
 
 def _read(line: bytes, now: datetime) -> Incoming | Memory | None:
-    body = msgspec.json.decode(line, type=dict[str, Any])
+    body = typed.decode(line, dict[str, Any])
     _refuse_zero_bytes(body)
     if "_schema" in body or body.get("status") == "tombstone":
         return None  # the head of an old file; a mark of something deleted
     if body.get("_type") == "memory":
-        memory = msgspec.convert(body, Memory)
+        memory = typed.convert(body, Memory)
         return memory if memory.key and memory.value else None
     given = _without_nulls(body)
     extra = {k: v for k, v in given.items() if k not in _FIELDS and k not in _BESIDE}
@@ -64,7 +64,7 @@ def _read(line: bytes, now: datetime) -> Incoming | Memory | None:
     if not isinstance(given.get("metadata", {}), dict):
         extra["metadata"] = given.pop("metadata")  # kept as it is, and given back as it is
     task = _task({k: v for k, v in given.items() if k in _FIELDS}, extra, now)
-    rows = msgspec.convert(
+    rows = typed.convert(
         {name: given.get(name, []) for name in ("dependencies", "comments")},
         dict[str, list[dict[str, Any]]],
     )
@@ -97,7 +97,7 @@ def _task(fields: dict[str, Any], extra: dict[str, Any], now: datetime) -> Task:
     if fields.get("status", "open") not in STATUSES:
         raise BadInput(f"invalid status: {fields['status']}")
     made = {"id": "", "title": "", "priority": 0, "created_at": now, "updated_at": now}
-    task = msgspec.convert({**made, **fields}, Task)
+    task = typed.convert({**made, **fields}, Task)
     _check(task)
     moments = {name: in_utc(getattr(task, name)) for name in _MOMENTS}
     if task.status == "closed":
@@ -135,14 +135,14 @@ def _edge(row: dict[str, Any], now: datetime) -> Dependency:
     if len(str(kind)) > 32:
         raise BadInput(f'invalid dependency type "{kind}" (must be non-empty, max 32 chars)')
     ends = {"task_id": given.get("issue_id", ""), "type": kind}
-    edge = msgspec.convert({**given, **ends, "metadata": given.get("metadata") or "{}"}, Dependency)
+    edge = typed.convert({**given, **ends, "metadata": given.get("metadata") or "{}"}, Dependency)
     return replace(edge, created_at=in_utc(edge.created_at))
 
 
 def _comment(row: dict[str, Any], task_id: str, now: datetime) -> Comment:
     given = {"author": "", "created_at": now, **_without_nulls(row)}
     named = {"id": str(given.get("id", "")), "task_id": task_id}
-    comment = msgspec.convert({**given, **named}, Comment)
+    comment = typed.convert({**given, **named}, Comment)
     return replace(comment, created_at=in_utc(comment.created_at))
 
 

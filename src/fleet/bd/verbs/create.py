@@ -4,8 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from fleet.bd.actor import owner
 from fleet.bd.arguments import values
 from fleet.bd.command import Call, Reply, Verb
@@ -14,7 +12,7 @@ from fleet.bd.pflag import Flag, ignored
 from fleet.errors import BadInput, FleetError
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.edit_task import Change, edit
-from fleet.schemas import Status, Task
+from fleet.schemas import Status, Task, typed
 
 _ID = re.compile(r"[A-Za-z0-9_]+(-[A-Za-z0-9_]+)+(\.[0-9]+)*")
 #: What --validate looks for in a description, by the type of the task.
@@ -174,7 +172,7 @@ def _metadata(call: Call) -> dict[str, Any]:
     given = values.metadata(call)
     if not isinstance(given, dict):
         raise BadInput("invalid JSON in --metadata: must be a JSON object")
-    return msgspec.convert(given, dict[str, Any])
+    return typed.convert(given, dict[str, Any])
 
 
 def _own_id(call: Call) -> str | None:

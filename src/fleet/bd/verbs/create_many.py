@@ -21,7 +21,7 @@ from fleet.errors import BadInput, FleetError
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.edit_task import Change, edit
 from fleet.queue.sql.tracker.related import edges_from
-from fleet.schemas import Dependency, Task
+from fleet.schemas import Dependency, Task, typed
 
 _SEPARATORS = re.compile(r"[,\s]+")
 
@@ -190,8 +190,8 @@ def _graph_of_json(call: Call, text: str) -> _GraphPlan:
     """A plan of nodes and edges, with every key and id known."""
     drafts: dict[str, Draft] = {}
     try:
-        graph = msgspec.json.decode(text, type=_Graph)
-        nodes = msgspec.convert(graph.nodes, tuple[_GraphNode, ...])
+        graph = typed.decode(text, _Graph)
+        nodes = typed.convert(graph.nodes, tuple[_GraphNode, ...])
         for node, row in zip(nodes, graph.nodes, strict=True):
             if not node.key or node.key in drafts:
                 raise BadInput(f'invalid graph plan: the key "{node.key}" is empty or not unique')
@@ -239,7 +239,7 @@ def _node_draft(call: Call, node: _GraphNode, row: dict[str, Any]) -> Draft:
     if unknown:
         raise BadInput(f'invalid graph plan: "{node.key}" has unknown fields {sorted(unknown)}')
     fields = {name: row[name] for name in row.keys() & _TASK_FIELDS}
-    draft = msgspec.convert(fields, Draft)
+    draft = typed.convert(fields, Draft)
     minutes = draft.estimated_minutes if node.estimate is None else node.estimate
     return replace(
         draft,

@@ -15,7 +15,7 @@ from fleet.errors import BadInput, FleetError
 from fleet.queue.sql import dependencies
 from fleet.queue.sql.dependencies import Node
 from fleet.queue.sql.tracker.related import edges_from
-from fleet.schemas import STATUSES, Task
+from fleet.schemas import STATUSES, Task, typed
 
 
 def _add(call: Call) -> Reply:
@@ -68,7 +68,7 @@ def _add_from_file(call: Call) -> Reply:
 
 def _add_line(call: Call, number: int, text: str) -> Shape:
     try:
-        line = msgspec.json.decode(text, type=_Line)
+        line = typed.decode(text, _Line)
         words = (line.source or line.issue_id, line.to or line.depends_on_id)
         task, target = _ends(call, words)
         kind = values.edge_type(line.type)

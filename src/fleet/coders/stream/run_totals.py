@@ -8,7 +8,7 @@ from msgspec import Struct, field, structs
 
 from fleet.coders.stream.json_line import MOST_DOLLARS
 from fleet.coders.stream.tool_calls import ToolCalls
-from fleet.schemas import Event, RateLimit, Usage
+from fleet.schemas import Event, RateLimit, Usage, typed
 from fleet.schemas.budget import MOST_TOKENS
 
 #: A window that is this full (in percent) is what a refusal without a name was about.
@@ -199,7 +199,7 @@ class RunTotals(Struct, kw_only=True):
 def sane_limit(limit: object) -> RateLimit | None:
     """The limit if the fields have their types, else None: custom coders may put anything there."""
     try:
-        sane = msgspec.convert(msgspec.to_builtins(limit), RateLimit)
+        sane = typed.convert(msgspec.to_builtins(limit), RateLimit)
     except (TypeError, ValueError, msgspec.MsgspecError):
         return None
     naive = sane.resets_at is not None and sane.resets_at.tzinfo is None

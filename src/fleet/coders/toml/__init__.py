@@ -17,7 +17,7 @@ from fleet.coders.state_layout import StateLayout
 from fleet.coders.stream import json_line
 from fleet.coders.toml.event_rules import EventRule, RuleReader
 from fleet.errors import BadInput
-from fleet.schemas import Context, Event, Reason, Task
+from fleet.schemas import Context, Event, Reason, Task, typed
 from fleet.schemas.policy import CONTEXTS
 
 #: What may stand in braces in `argv` and `[env]`.
@@ -68,7 +68,8 @@ def load(path: Path, data: bytes | None = None) -> type[Coder]:
     `data` is the file's content, where it was read before.
     """
     try:
-        spec = msgspec.toml.decode(path.read_bytes() if data is None else data, type=CoderFile)
+        table = msgspec.toml.decode(path.read_bytes() if data is None else data)
+        spec = typed.convert(table, CoderFile)
     except (OSError, ValueError) as error:
         raise BadInput(f"coder {path.stem}: {path}: {error}") from error
     _check(path, spec)

@@ -14,7 +14,7 @@ from fleet.control.acts import each_act
 from fleet.control.acts.audit_log import recording
 from fleet.control.acts.each_act import Act, Role
 from fleet.errors import BadInput, NotFound
-from fleet.schemas import Task
+from fleet.schemas import Task, typed
 
 _ACTS: tuple[type[Act], ...] = (
     each_act.CreateAct, each_act.AnswerAct, each_act.TellAct, each_act.StopAct, each_act.RetryAct,
@@ -109,7 +109,7 @@ def shown_acts() -> tuple[ActShown, ...]:
 def _read(verb: str, given: GivenFields) -> Act:
     act = find_act(verb)
     try:
-        return msgspec.convert(given, act)
+        return typed.convert(given, act)
     except msgspec.ValidationError as error:
         names = [each.name if each.required else f"[{each.name}]" for each in _fields(act)]
         takes = ", ".join(names) or "nothing"

@@ -26,6 +26,7 @@ from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import open_regular, read_bounded
 from fleet.home import Home, home_from
 from fleet.processes.agent_identity import refuse_agent
+from fleet.schemas import typed
 
 T = TypeVar("T")
 
@@ -149,7 +150,7 @@ def lines(home: Home, count: int | None = None) -> list[AuditLine]:
     found: list[AuditLine] = []
     for data in _whole(home):
         with suppress(msgspec.DecodeError):
-            found.append(msgspec.json.decode(data, type=AuditLine))
+            found.append(typed.decode(data, AuditLine))
     return found if count is None else found[len(found) - min(count, len(found)) :]
 
 
@@ -159,7 +160,7 @@ def verify(home: Home) -> ChainCheck:
     before, hashes, count = b"", set[str](), 0
     for count, data in enumerate(_whole(home), 1):
         try:
-            line = msgspec.json.decode(data, type=AuditLine)
+            line = typed.decode(data, AuditLine)
         except msgspec.DecodeError:
             problems.append(f"line {count} cannot be read")
         else:

@@ -21,6 +21,7 @@ from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.queue.sql import named_sql
 from fleet.queue.sqlite_files import make_private
+from fleet.schemas import typed
 
 FILE = "outbox.db"
 #: Notifications and answers are kept for this long; open questions until they have their end.
@@ -115,7 +116,7 @@ class Outbox:
 
     def notice_states(self) -> dict[str, NoticeState]:
         """Every known notice, by key."""
-        found = [msgspec.json.decode(record, type=NoticeState) for (record,) in self._rows("told")]
+        found = [typed.decode(record, NoticeState) for (record,) in self._rows("told")]
         return {each.key: each for each in found}
 
     def keep(self, state: NoticeState) -> None:
@@ -147,7 +148,7 @@ class Outbox:
         rows = self._rows("due", channel=channel, now=_seconds(now))
         return [
             OutboxDelivery(
-                notification=msgspec.json.decode(record, type=Notification), tries=tries,
+                notification=typed.decode(record, Notification), tries=tries,
                 made_at=datetime.fromtimestamp(made_at, UTC),
             )
             for record, tries, made_at in rows
@@ -225,7 +226,7 @@ def _question(rows: Sequence[tuple[Any, ...]]) -> SentQuestion | None:
     nonce, notification, task, notice, options, end = rows[0]
     return SentQuestion(
         nonce=nonce, notification=notification, task=task, notice=notice, end=end or "",
-        options=msgspec.json.decode(options, type=tuple[str, ...]),
+        options=typed.decode(options, tuple[str, ...]),
     )  # fmt: skip
 
 

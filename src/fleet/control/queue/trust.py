@@ -14,7 +14,7 @@ from fleet.home import owner_file
 from fleet.home.task_json import recorded_settings
 from fleet.home.trusted_commands import trust, untrusted
 from fleet.queue.protocol import Filter
-from fleet.schemas import Settings, Task
+from fleet.schemas import Settings, Task, typed
 
 
 class ForeignTask(Struct, frozen=True, kw_only=True):
@@ -87,8 +87,8 @@ def _lines(path: str) -> list[tuple[str, Settings]]:
         if not line.strip():
             continue
         try:
-            row = msgspec.json.decode(line, type=_ExportLine)
-            found.append((row.id, msgspec.convert(row.metadata.get("fleet") or {}, Settings)))
+            row = typed.decode(line, _ExportLine)
+            found.append((row.id, typed.convert(row.metadata.get("fleet") or {}, Settings)))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise BadInput(f"line {number} of {path} is no task: {error}") from error
     return found

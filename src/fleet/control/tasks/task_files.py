@@ -25,7 +25,7 @@ from fleet.queue import PREFIX
 from fleet.runs.event_log import FILE
 from fleet.runs.outcome_history import FILE as OUTCOME
 from fleet.runs.run_directory import Run, all_runs
-from fleet.schemas import Task, check_id
+from fleet.schemas import Task, check_id, typed
 
 What = Literal["log", "plan", "knowledge", "events", "stderr"]
 WHATS: tuple[What, ...] = get_args(What)
@@ -74,7 +74,7 @@ def log_line(raw: bytes) -> LogLine | None:
         return None
 
 
-_LOG_LINE = msgspec.json.Decoder(LogLine)
+_LOG_LINE = typed.decoder(LogLine)
 
 
 class Document(Struct, frozen=True, kw_only=True):

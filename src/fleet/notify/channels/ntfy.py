@@ -11,6 +11,7 @@ from msgspec import Struct
 from fleet.control.notify.telling_rules import Notification
 from fleet.notify.channels.channel_protocol import NotSent, PersonReply, ReadTrouble, Sent, pressed
 from fleet.notify.channels.http_json import HttpAnswer, ask
+from fleet.schemas import typed
 
 #: Seconds for one call.
 _PATIENCE = 15.0
@@ -73,7 +74,7 @@ class Ntfy:
         place, found = since, list[PersonReply]()
         for line in answer.text.splitlines():
             try:
-                event = msgspec.json.decode(line, type=_NtfyEvent)
+                event = typed.decode(line, _NtfyEvent)
             except msgspec.MsgspecError:
                 continue
             if event.event != "message":

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from fleet.control.notify.telling_rules import Notification
 from fleet.notify.channels.channel_protocol import NotSent, PersonReply, ReadTrouble, Sent, pressed
 from fleet.notify.channels.http_json import ask
+from fleet.schemas import typed
 
 #: Seconds for one call; and how long one call for updates waits for some.
 _PATIENCE, _POLL = 15.0, 25
@@ -107,7 +108,7 @@ class Bot:
         answer = ask(f"{self._address}/{method}", given, timeout=wait + _PATIENCE)
         text = answer.text.replace(self._token, "***")
         try:
-            reply = msgspec.json.decode(text, type=BotAnswer)
+            reply = typed.decode(text, BotAnswer)
         except msgspec.MsgspecError:
             reply = BotAnswer(description=text[:200])
         return msgspec.structs.replace(reply, status=answer.status)
@@ -190,8 +191,8 @@ def updates(bot: Bot, since: str, wait: int) -> tuple[list[Update], str]:
     newest, found = offset - 1, list[Update]()
     for each in _listed(answer.result):
         try:
-            newest = max(newest, msgspec.convert(each, _Place).update_id)
-            found.append(msgspec.convert(each, Update))
+            newest = max(newest, typed.convert(each, _Place).update_id)
+            found.append(typed.convert(each, Update))
         except msgspec.ValidationError:
             continue  # one that cannot be read keeps no other from being read
     return found, str(newest + 1)

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from fleet.errors import BadInput
 from fleet.plan.neutral_plan import Plan, PlannedTask, SpecText, refuse
 from fleet.plan.readers.neutral import array_lines, load_json, place_of
-from fleet.schemas import BLOCKING
+from fleet.schemas import BLOCKING, typed
 
 
 class _NodeTarget(Struct):
@@ -51,7 +51,7 @@ def read_beads_graph(spec: SpecText) -> Plan:
     data: dict[str, Any] = load_json(file)
     nodes, edges = array_lines(file.text, "nodes"), array_lines(file.text, "edges")
     try:
-        graph = msgspec.convert(data, _PlanGraph)
+        graph = typed.convert(data, _PlanGraph)
     except msgspec.ValidationError as error:
         raise BadInput(f"{file.name}: this is no graph of beads: {error}") from None
     links = _Links(known=frozenset(node.key for node in graph.nodes))

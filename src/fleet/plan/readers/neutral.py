@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from fleet.errors import BadInput
 from fleet.plan.neutral_plan import FORMAT, Plan, SpecFile, SpecText
+from fleet.schemas import typed
 
 _TABLE = re.compile(r"^\s*\[\[\s*task\s*\]\]")
 _QUOTES = re.compile(r'"""|\'\'\'')
@@ -36,7 +37,7 @@ def read_neutral(spec: SpecText) -> Plan:
         at = _key_place(file, "format")
         raise BadInput(f"{at}: the format is {data['format']!r}, and not {FORMAT}", hint=_HINT)
     try:
-        plan = msgspec.convert(data, Plan)
+        plan = typed.convert(data, Plan)
     except msgspec.ValidationError as error:
         raise BadInput(_placed(file, str(error), lines), hint=_HINT) from None
     tasks = tuple(

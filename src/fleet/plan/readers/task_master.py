@@ -9,6 +9,7 @@ from fleet.errors import BadInput
 from fleet.plan.neutral_plan import Plan, PlannedTask, SpecText
 from fleet.plan.readers.box_tasks import checks_in, files_in, title_of
 from fleet.plan.readers.neutral import array_lines, load_json, place_of
+from fleet.schemas import typed
 
 #: Statuses that leave nothing to do.
 _DONE = frozenset(("done", "completed", "cancelled"))
@@ -37,7 +38,7 @@ def read_task_master(spec: SpecText) -> Plan:
     rows, path = _rows(data, spec)
     lines = array_lines(file.text, *path)
     try:
-        entries = msgspec.convert(rows, tuple[_MasterTask, ...])
+        entries = typed.convert(rows, tuple[_MasterTask, ...])
     except msgspec.ValidationError as error:
         raise BadInput(f"{file.name}: this is no list of task-master's: {error}") from None
     tasks: list[PlannedTask] = []

@@ -21,6 +21,7 @@ from fleet.schemas import (
     Settlement,
     Task,
     settings_in,
+    typed,
 )
 from fleet.schemas.decision import plain_waits
 from fleet.schemas.hosts.host import needs_of, repository_of
@@ -29,7 +30,7 @@ from fleet.schemas.waits import Waits, note_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_WAITS = msgspec.json.Decoder(Waits)
+_WAITS = typed.decoder(Waits)
 
 COLUMNS = tuple(name for name in Task.__struct_fields__ if name not in ("labels", *IN_METADATA))
 _MOMENTS = (

@@ -17,6 +17,7 @@ from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.runs import agent_claim, follow_ups
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.questions import asked_json, questions_file
+from fleet.schemas import typed
 from fleet.schemas.waits import Asks, Proposed, words
 from fleet.spool.agent_mcp.tool_server import PARKED
 from fleet.spool.agent_rights import AllowedLine, allowed
@@ -102,8 +103,8 @@ def answer_tool(
 def _read(data: bytes, kind: type[T]) -> T:
     """The arguments of a call; a null was left out, as models do. Raises BadInput."""
     try:
-        given = msgspec.json.decode(data, type=dict[str, Any])
-        return msgspec.convert({k: v for k, v in given.items() if v is not None}, kind)
+        given = typed.decode(data, dict[str, Any])
+        return typed.convert({k: v for k, v in given.items() if v is not None}, kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"the arguments cannot be used: {error}") from None
 

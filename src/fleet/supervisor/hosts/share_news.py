@@ -25,6 +25,7 @@ from fleet.accounts.news_rules import (
     key_news_holds,
 )
 from fleet.queue.sql.hosts.shared_news import HostNews, NewsKind, RunSpend, host_news
+from fleet.schemas import typed
 from fleet.schemas.units import shown_span
 from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.hosts.heartbeat import Heartbeat, NoHosts
@@ -80,7 +81,7 @@ def hear_limits(state: SupervisorState, heartbeat: Heartbeat) -> None:
 
 def _hear_key(state: SupervisorState, news: HostNews, accounts: list[str]) -> None:
     now = state.now()
-    report = msgspec.json.decode(news.value, type=HostReport[KeyNews])
+    report = typed.decode(news.value, HostReport[KeyNews])
     event = report.event
     if not key_news_holds(event, news.age, now):
         return
@@ -97,7 +98,7 @@ def _hear_key(state: SupervisorState, news: HostNews, accounts: list[str]) -> No
 
 def _hear_circuit(state: SupervisorState, news: HostNews, marks: dict[str, str]) -> None:
     now = state.now()
-    report = msgspec.json.decode(news.value, type=HostReport[CircuitNews])
+    report = typed.decode(news.value, HostReport[CircuitNews])
     event = circuit_news_now(report.event, news.age)
     if event is None:
         return

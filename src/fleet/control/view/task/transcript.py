@@ -6,6 +6,7 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec import Struct
 
+from fleet.schemas import typed
 from fleet.schemas.event import ToolCall, ToolResult, call_line, head_line
 
 #: `text`: the agent's words. `thinking`: what it thought. `call`: a tool call, with its result
@@ -87,8 +88,8 @@ class _EventLine(Struct):
     model: str | None = None
 
 
-_LINE = msgspec.json.Decoder(_EventLine)
-_ANY = msgspec.json.Decoder(dict[str, Any])
+_LINE = typed.decoder(_EventLine)
+_ANY = typed.decoder(dict[str, Any])
 #: Events that tell a person nothing by themselves.
 _QUIET = frozenset({"other", "usage", "rate_limit_info", "context_pressure", "unknown"})
 #: Facts of fleet's own notes that need no name.

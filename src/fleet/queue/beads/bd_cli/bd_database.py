@@ -14,6 +14,7 @@ from fleet.files.safe_read import read_bounded
 from fleet.queue.beads.bd_cli import bd_output
 from fleet.queue.beads.bd_cli.bd_client import FOLDER, BdClient
 from fleet.queue.identity import BEADS, LEDGER, Identity, known_ids
+from fleet.schemas import typed
 
 #: Making the database takes bd far longer than any call after it.
 TIMEOUT = timedelta(minutes=3)
@@ -113,7 +114,7 @@ def project_id(folder: Path) -> str:
     """The id that bd gave to the database in a folder; empty if there is none."""
     try:
         data = read_bounded(folder / _ABOUT, 1 << 20)
-        about = msgspec.json.decode(data or b"{}", type=dict[str, object])
+        about = typed.decode(data or b"{}", dict[str, object])
     except (InvalidTask, msgspec.DecodeError):
         return ""  # bd itself says what is wrong with it
     return str(about.get(_FIELD) or "")

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from fleet.errors import BadInput, QueueUnavailable
 from fleet.queue.protocol import Draft
-from fleet.schemas import Comment, Edge, Status, Task, settings_in
+from fleet.schemas import Comment, Edge, Status, Task, settings_in, typed
 from fleet.schemas.task import IN_METADATA
 
 #: Characters of at most four bytes: the kernel takes no argument over 128 KiB.
@@ -32,7 +32,7 @@ def rows_in(answer: Any) -> list[dict[str, Any]]:
     """The issues of an answer; `show` and `list` give an array, `create` one object."""
     several: Any = cast("list[Any]", answer) if isinstance(answer, list) else [answer]
     try:
-        return msgspec.convert(several, list[dict[str, Any]])
+        return typed.convert(several, list[dict[str, Any]])
     except msgspec.ValidationError as error:
         raise _unknown_shape(error) from error
 
@@ -49,7 +49,7 @@ def comments_in(answer: Any) -> list[Comment]:
     """The comments of an answer; bd answers null where there is none."""
     try:
         rows = [{**row, "task_id": row.get("issue_id")} for row in rows_in(answer or [])]
-        return msgspec.convert(rows, list[Comment])
+        return typed.convert(rows, list[Comment])
     except msgspec.ValidationError as error:
         raise _unknown_shape(error) from error
 
@@ -64,7 +64,7 @@ def _unknown_shape(error: msgspec.ValidationError) -> QueueUnavailable:
 def _task_of(row: dict[str, Any]) -> Task:
     given = {name: row[name] for name in _FIELDS & row.keys() if row[name] is not None}
     metadata: Any = row.get("metadata")
-    task = msgspec.convert(
+    task = typed.convert(
         {
             **given,
             "metadata": metadata if isinstance(metadata, dict) else {},
@@ -76,7 +76,7 @@ def _task_of(row: dict[str, Any]) -> Task:
     return structs.replace(
         task,
         # A status that the user added to bd is shown as it is; no rule of ours names it.
-        status=cast("Status", msgspec.convert(row.get("status", "open"), str)),
+        status=cast("Status", typed.convert(row.get("status", "open"), str)),
         created_at=to_second(task.created_at),
         updated_at=to_second(task.updated_at),
         due_at=task.due_at and to_second(task.due_at),

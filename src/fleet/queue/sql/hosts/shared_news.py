@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fleet.queue.sql.row_mapping import moment, to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
-from fleet.schemas import Spend
+from fleet.schemas import Spend, typed
 
 #: No window of a vendor is longer.
 _KEPT = timedelta(days=8)
@@ -121,7 +121,7 @@ def spends_elsewhere(
     found: list[RunSpend] = []
     for task_id, run, other, project, account, value, _ in rows:
         try:
-            spend = msgspec.json.decode(value, type=Spend)
+            spend = typed.decode(value, Spend)
         except msgspec.MsgspecError:
             continue  # of a later fleet
         found.append(

@@ -15,6 +15,7 @@ from fleet.queue.sql.row_mapping import to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.runs.progress_json import Progress
 from fleet.runs.questions.asked_json import AskedQuestion
+from fleet.schemas import typed
 
 #: How long a wish lasts, and how often the one who watches renews it.
 WISH_LASTS, RENEW_EVERY = timedelta(seconds=15), timedelta(seconds=5)
@@ -107,7 +108,7 @@ def living_runs(queue: SqlQueue, task_id: str | None = None) -> Mapping[str, Liv
     found: dict[str, LivingRun] = {}
     for owner, value in rows:
         try:
-            run = msgspec.json.decode(bytes(value), type=LivingRun)
+            run = typed.decode(bytes(value), LivingRun)
         except msgspec.MsgspecError:
             continue  # of a later fleet
         if run.host == owner:

@@ -23,7 +23,7 @@ from fleet.files.atomic_write import write_atomically
 from fleet.queue.protocol import LeaseLost
 from fleet.queue.sql.row_mapping import to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
-from fleet.schemas import Lease
+from fleet.schemas import Lease, typed
 
 PART = 1 << 20
 #: Bytes of one run that the queue holds, compressed.
@@ -117,7 +117,7 @@ class RunFiles:
     def list_of(self, task_id: str, run: int) -> SentRun | None:
         """The list of a run's files; None: the run was not sent completely."""
         data = self.read(task_id, run, LIST)
-        return msgspec.json.decode(data, type=SentRun) if data is not None else None
+        return typed.decode(data, SentRun) if data is not None else None
 
     def read(self, task_id: str, run: int, path: str) -> bytes | None:
         """One whole file; None: the queue has none. Raises QueueError for one that is damaged."""
