@@ -57,7 +57,7 @@ class ThreadTimes(Struct, frozen=True):
     waited: float
     #: How often it was given a core.
     turns: int
-    #: It runs, or waits for a core, at this moment.
+    #: The thread runs or waits for a core at this moment.
     ready: bool
 
 

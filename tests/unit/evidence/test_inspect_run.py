@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 import threading
 from datetime import UTC, datetime
 
@@ -207,7 +206,7 @@ def test_a_lost_directory_is_put_down_to_the_run_that_names_it(repo, tmp_path):
     assert lost() == [("fleet-2", ())]
 
 
-def test_a_keeper_that_is_behind_is_waited_for(repo, tmp_path):
+def test_a_keeper_that_is_behind_is_waited_for(repo, tmp_path, monkeypatch):
     """The directory is gone before the line that names it has reached the stream's file."""
     run = RunIn(tmp_path, repo)
     home = Home(run.home)
@@ -215,22 +214,19 @@ def test_a_keeper_that_is_behind_is_waited_for(repo, tmp_path):
     place.mkdir()
     (place / "file").write_text("x")
     other_task_dirs.record(home, "fleet-1", str(repo.root), [("fleet-2", str(place))])
-    behind = (
-        "import sys, time; print(flush=True); end = time.process_time() + 0.5\n"
-        "while time.process_time() < end: pass\n"
-        "open(sys.argv[1], 'w').write(sys.argv[2]); sys.stdin.read()"
-    )
-    stdout = home.task("fleet-3") / "runs/1/stdout"
-    with subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", behind, str(stdout), f"rm -rf {place}\n"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    ) as keeper:  # fmt: skip
-        keeper.stdout.readline()
-        other = a_run_at_work(home, "fleet-3", process_identity.identify(keeper.pid))
-        assert other.stdout == stdout
-        shutil.rmtree(place)
-        assert other_task_dirs.lost_directories(_run(run)) == ()
-        keeper.stdin.close()
+    other = a_run_at_work(home, "fleet-3")
+    shutil.rmtree(place)
+    states = iter((True, True, False))
+
+    def at_work(keeper):
+        assert keeper.pid == 1
+        if not (behind := next(states)):
+            other.stdout.write_text(f"rm -rf {place}\n")
+        return behind
+
+    monkeypatch.setattr(process_identity, "at_work", at_work)
+    assert other_task_dirs.lost_directories(_run(run)) == ()
+    assert list(states) == []
 
 
 def test_a_record_that_fleet_did_not_write_excuses_no_loss(repo, tmp_path):
@@ -251,12 +247,12 @@ def test_a_record_that_fleet_did_not_write_excuses_no_loss(repo, tmp_path):
     assert loss.task_id == "fleet-2"
 
 
-def a_run_at_work(home, task_id, keeper=None):
+def a_run_at_work(home, task_id):
     """A run of another task that has begun and not ended."""
     (home.task(task_id)).mkdir(parents=True)
     snapshot_index.note(home, task_id, "/elsewhere")
     run = new_run(home.task(task_id), RunSpec(argv=("agent",), cwd="/elsewhere"))
-    who = keeper or ProcessId(pid=1, start_ticks=1, boot_id="b")
+    who = ProcessId(pid=1, start_ticks=1, boot_id="b")
     started = Started(keeper=who, agent=who, at=datetime.now(UTC), monotonic=0.0)
     (run.path / "started").write_bytes(msgspec.json.encode(started))
     return run
