@@ -11,6 +11,8 @@ from tests.repos import ENV, Repo
 from tests.story.scene import NEEDS_YOU, Scene
 from tests.story.test_box import CODER, END, TOOL
 
+#: The agent of a user who told git no name.
+NAME = "GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b.c GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b.c"
 ASK_NOBODY, COMMIT = 0, "git add -A -f && git commit -qm work"
 
 
@@ -28,7 +30,13 @@ def scene(tmp_path):
 
 def play(scene, script, *, verify=(), code=ASK_NOBODY):
     """Run one task whose agent is this script; its landing, and what its commit holds."""
-    lines = [TOOL, textwrap.dedent(script), "bd close $FLEET_TASK_ID --reason done >&2", END]
+    lines = [
+        f"export {NAME}",
+        TOOL,
+        textwrap.dedent(script),
+        "bd close $FLEET_TASK_ID --reason done >&2",
+        END,
+    ]
     scene.repo.put("agent.sh", "\n".join(lines))
     scene.repo.commit()
     task_id = scene.add("agent.sh", coder="script", branch="main", verify=verify, expect="change")

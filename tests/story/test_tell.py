@@ -47,7 +47,7 @@ def test_an_agent_that_cannot_hear_is_told_with_its_next_run(scene):
     (scene.folder(task) / "go").touch()
     scene.until_status(task, "closed")
     assert TEXT in prompt(scene, task, 2)
-    (left,) = scene.log("told_undelivered")
+    (left,) = scene.until_logged("told_undelivered")
     assert left["text"] == f"{task}: 1 message was not read; the next run is told"
     assert [note["to_run"] for note in notes(scene, task, "told_delivered")] == [2]
 
@@ -61,7 +61,7 @@ def test_a_message_after_the_last_word_is_not_promised_to_a_next_run(scene):
     scene.until(lambda: notes(scene, task, "fleet_told"))
     (scene.folder(task) / "go").touch()
     scene.until_status(task, "closed")
-    (left,) = scene.log("told_undelivered")
+    (left,) = scene.until_logged("told_undelivered")
     way = f"the work is done. To have it changed: fleet review {task} --reject TEXT"
     assert left["text"].endswith(way)
     refused = scene.fleet("tell", task, TEXT)
