@@ -49,7 +49,8 @@ def play(place, step):
             case "remove":
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
             case "mode":
-                path.chmod(path.stat().st_mode ^ 0o111)
+                if not path.is_symlink():  # root would change what the link points at
+                    path.chmod(path.stat().st_mode ^ 0o111)
             case "add":
                 git(place, "add", "-A", *(["-f"] if with_[0] else []))
             case "untrack":
