@@ -40,7 +40,11 @@ def comparisons(tree):
                 isinstance(side, ast.Constant | ast.JoinedStr) and not is_empty(side)
                 for side in sides
             ):
-                yield from ((node.lineno, ast.unparse(node)) for side in sides if is_text(side))
+                yield from (
+                    (node.lineno, ast.unparse(node))
+                    for side in sides
+                    if is_text(side) and not is_code(side)
+                )
         match node:
             case ast.Call(func=ast.Attribute(value=value, attr=name)):
                 if name in METHODS and is_text(value):
@@ -56,6 +60,11 @@ def is_text(node):
         case ast.Call(func=ast.Attribute(value=inner, attr="strip" | "rstrip" | "lower")):
             return is_text(inner)
     return False
+
+
+def is_code(node):
+    """`reason` of an outcome is a word of a closed set."""
+    return isinstance(node, ast.Attribute) and node.attr == "reason"
 
 
 def is_empty(node):

@@ -145,9 +145,11 @@ def test_a_dependent_says_what_it_waits_for(scene):
     (task,) = verified(scene, "neat")
     later = scene.add("", coder="more", title="Later")
     scene.fleet("bd", "dep", "add", later, task)
-    assert f"waits for:   {task} (verified, not landed)" in scene.fleet("show", later).stdout
+    shown = scene.fleet("show", later).stdout
+    assert f"waits for:   {task} (needs approval)" in shown
+    assert f" ← your approval: fleet land {task}" in shown
     assert "1 verified" in scene.fleet("status").stdout
-    assert "verified, waits to land" in scene.fleet("bd", "list").stdout
+    assert "(to land)" in scene.fleet("bd", "list").stdout
 
 
 def test_what_landed_is_taken_back_and_done_anew(scene):

@@ -34,7 +34,7 @@ def test_now_has_every_task_in_its_group_with_its_reason(stage, page):
     groups = {name: page.locator(f"section.group.{name}") for name in ("needs_you", "running")}
     expect(groups["needs_you"].locator(".row")).to_have_count(3)
     expect(groups["running"].locator(".row")).to_have_count(1)
-    expect(row(page, stage.ids["waits"])).to_contain_text(f"waits for {stage.ids['runs']}")
+    expect(row(page, stage.ids["waits"])).to_contain_text("waits for Find a book")
     expect(row(page, stage.ids["claims"])).to_contain_text("unverified")
     expect(row(page, stage.ids["done"]).get_by_role("button", name="Land")).to_be_visible()
     expect(page).to_have_title("(3) Now · fleet")

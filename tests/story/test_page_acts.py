@@ -79,7 +79,7 @@ def test_work_is_held_released_landed_and_taken_back(stage, page):
     expect(page.locator("#told")).to_contain_text(taken_back)
     scene.until_status(task_id, "closed")
     assert "TWO" in stage.repo.git("show", "HEAD:a")
-    expect(page.locator(".task-head .badge").first).to_contain_text("checked")
+    expect(page.locator(".task-head .badge").first).to_contain_text("landed")
     by_palette(page, "take back")
     type_word(page, "revert")
     scene.until(lambda: landing_json.read(scene.home, task_id).landed.reverted)
@@ -165,7 +165,7 @@ def test_a_task_is_made_from_the_page_with_all_that_it_takes(stage, page, proble
     assert sorted(made.labels) == ["login", "ui"]
     assert task_json.read(scene.home, made.id).verify == ("make a", "make b")
     assert [task.id for task in scene.queue.blockers(made.id)] == [stage.ids["runs"]]
-    expect(page.locator(".task-head .reason")).to_contain_text(f"waits for {stage.ids['runs']}")
+    expect(page.locator(".task-head .reason")).to_contain_text("waits for Find a book")
     problems[:] = [each for each in problems if "status of 400" not in each]
 
 

@@ -497,7 +497,7 @@ def test_a_run_until_idle_tells_by_its_code_whether_a_person_is_needed(home):
     out = home.fleet("run", "--until-idle", code=NEEDS_YOU)
     assert f"For you to look at: {', '.join(sorted((lost, other)))}" in out
     status = home.fleet("status", code=1)
-    assert f"blocked:    {lost} Broken: " in status
+    assert f"failed:     {lost} Broken: " in status
     assert "is open again" in home.fleet("retry", lost, other).splitlines()[1]
     shown = home.fleet("show", lost, other)
     assert shown.count("runs:        1, 0 of 1 attempts failed") == 2
@@ -515,7 +515,7 @@ def test_show_names_the_tasks_that_a_task_waits_for(home):
     """Their titles and how they stand, until they are closed."""
     first, second = home.add("true", "First of all"), home.add("true", "Second")
     home.fleet("bd", "dep", "add", second, first)
-    assert f"waits for:   {first} (open): First of all" in home.fleet("show", second)
+    assert f"waits for:   {first} (waiting): First of all" in home.fleet("show", second)
     home.fleet("bd", "close", first)
     assert "waits for" not in home.fleet("show", second)
 

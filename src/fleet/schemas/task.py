@@ -193,11 +193,6 @@ class Task(Struct, frozen=True, kw_only=True):
         """Why the task is blocked, in words; empty: no reason is known."""
         return "" if self.waits is None else words(self.waits, self.id)
 
-    @property
-    def standing(self) -> str:
-        """The status in words: work that is verified is not plainly blocked."""
-        return "verified, not landed" if self.waits_to_land else self.status
-
 
 class Lease(Struct, frozen=True, kw_only=True):
     """The fenced right of one supervisor to run one task."""

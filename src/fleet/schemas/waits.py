@@ -140,63 +140,94 @@ Waits = (
 
 #: Why a task that was closed past fleet is opened again.
 PAST_FLEET = (
-    "it was closed past fleet while its agent was at work, and nothing shows that it is done;"
-    " to close it all the same: fleet bd close"
+    "it was closed past fleet while its agent was at work, and nothing shows that it is done"
 )
 
 
-def words(waits: Waits, task_id: str) -> str:
-    """Why the task waits, and the command that helps, as people read it."""
+def reason_of(waits: Waits) -> str:
+    """Why the task waits, without the command that helps; empty: no reason was given."""
     match waits:
         case Asks(text=text):
-            return f"{MARK} {text}" if text else "the agent blocked the task and gave no reason"
+            return text or "the agent blocked the task and gave no reason"
+        case Proposed(by=by):
+            return f"proposed by {by}"
+        case PlanWritten():
+            return "a plan waits for you"
+        case NeedsApproval(reasons=reasons):
+            return "; ".join(reasons)
+        case ToLand(into=into):
+            return f"verified; waits to land on {into or 'a branch'}"
+        case CannotLand(why=why, tries=tries):
+            times = "once" if tries == 1 else f"{tries} times"
+            often = f" (sent back {times}, land_tries)" if tries else ""
+            return f"its work cannot land: {why}{often}"
+        case Compared(by=by):
+            return f"{by} has it compared"
+        case OutOfAttempts(why=why, made=made, limit=limit):
+            return f"{why} (attempt {made} of {limit})"
+        case OutOfScope(what=what) | ToMend(what=what):
+            return what
+        case BudgetSpent(what=what):
+            return f"limit exceeded (task_budget): {what}"
+        case Halted(by=by):
+            return f"stopped by {by}"
+        case TakenBack(into=into, commit=commit, by=by):
+            return f"its work was taken off {into} by {by} (commit {commit[:12]})"
+        case ClosedPastFleet():
+            return PAST_FLEET
+        case SetAside(note=note):
+            return note
+        case _:
+            assert_never(waits)
+
+
+def words(waits: Waits, task_id: str) -> str:
+    """Why the task waits, and the commands that help, as people and clients of bd read it."""
+    why = reason_of(waits)
+    match waits:
+        case Asks():
+            return f"{MARK} {why}"
         case Proposed(by=by):
             return f"{PROPOSED} by {by}; fleet answer {task_id} accept, or refuse"
         case PlanWritten():
             return (
-                f"a plan waits for you: fleet plan show {task_id}. Then: fleet plan approve"
+                f"{why}: fleet plan show {task_id}. Then: fleet plan approve"
                 f' {task_id}, or fleet plan revise {task_id} "…", or fleet plan cancel {task_id}'
             )
-        case NeedsApproval(reasons=reasons):
+        case NeedsApproval():
             return (
-                f"{'; '.join(reasons)}. To take it as done: fleet bd close {task_id}. To have it"
+                f"{why}. To take it as done: fleet bd close {task_id}. To have it"
                 f" checked: fleet bd update {task_id} --verify 'CMD', then fleet retry {task_id}"
             )
-        case ToLand(into=into):
-            return f"verified; waits to land on {into or 'a branch'}: fleet land"
-        case CannotLand(why=why, tries=tries, into=into, against=against):
-            often = "once" if tries == 1 else f"{tries} times"
+        case ToLand():
+            return f"{why}: fleet land"
+        case CannotLand(into=into, against=against):
             others = f", landed by {against}" if against else ""
             return (
-                f"its work cannot land: {why}\nIt was sent back {often} (land_tries). The two"
-                f" sides: the work of {task_id} (fleet review {task_id}), and {into}{others}. To"
-                f" have its agent try again: fleet retry {task_id}"
+                f"{why}\nThe two sides: the work of {task_id} (fleet review {task_id}), and"
+                f" {into}{others}. To have its agent try again: fleet retry {task_id}"
             )
-        case Compared(by=by):
-            return f"{by} has it compared: fleet compare {task_id}"
-        case OutOfAttempts(why=why, made=made, limit=limit):
-            return f"{why} (attempt {made} of {limit})"
-        case OutOfScope(what=what):
+        case Compared():
+            return f"{why}: fleet compare {task_id}"
+        case OutOfScope():
             return (
-                f"{what}\nSee: fleet task {task_id} receipt. To go on all the same: fleet retry"
+                f"{why}\nSee: fleet task {task_id} receipt. To go on all the same: fleet retry"
                 f" {task_id}"
             )
-        case BudgetSpent(what=what):
-            return f"limit exceeded (task_budget): {what}"
-        case ToMend(what=what, hint=hint):
-            first = f"{what}. {hint}".rstrip(" .")
+        case ToMend(hint=hint):
+            first = f"{why}. {hint}".rstrip(" .")
             return f"{first}. Once that is mended: fleet retry {task_id}"
-        case Halted(by=by):
-            return f"stopped by {by}; to go on: fleet retry {task_id}"
-        case TakenBack(into=into, commit=commit, by=by):
+        case Halted():
+            return f"{why}; to go on: fleet retry {task_id}"
+        case TakenBack():
             return (
-                f"its work was taken off {into} by {by} (commit {commit[:12]}). To have it done"
-                f" anew: fleet retry --fresh {task_id}. To leave it: fleet bd close {task_id}"
+                f"{why}. To have it done anew: fleet retry --fresh {task_id}. To leave it:"
+                f" fleet bd close {task_id}"
             )
         case ClosedPastFleet():
-            return f"{PAST_FLEET} {task_id}"
-        case SetAside(note=note):
-            return note
+            return f"{why}; to close it all the same: fleet bd close {task_id}"
+        case OutOfAttempts() | BudgetSpent() | SetAside():
+            return why
         case _:
             assert_never(waits)
 

@@ -140,14 +140,17 @@ def test_text_of_tasks_is_never_obeyed():
     [
         (
             "finished without closing the task",
-            " · finished without closing the task (fleet retry x)",
+            " · failed: finished without closing the task (fleet retry x)",
         ),
-        ("stopped by Ann; to go on: fleet retry x", " · stopped by Ann; to go on: fleet retry x"),
+        (
+            "stopped by Ann; to go on: fleet retry x",
+            " · failed: stopped by Ann; to go on: fleet retry x",
+        ),
     ],
 )
 def test_the_way_on_is_said_once(reason, shown):
     """Many a reason ends with the command that goes on."""
     way_on = WayOn(verb="retry", line="fleet retry x")
-    row = a_row(group="needs_you", status="blocked", reason=reason, way_on=way_on)
+    row = a_row(state="failed", group="needs_you", status="blocked", reason=reason, way_on=way_on)
     lines = list(all_view(a_now((row,)), [], NOW, ENDLESS, 9))
     assert lines[1].endswith(shown)

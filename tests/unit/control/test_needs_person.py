@@ -53,7 +53,7 @@ def test_the_reason_of_a_block_is_told_and_not_the_last_line_of_the_notes(fleet)
     )
     (found,) = blocked_tasks(fleet)
     assert (found.why, found.before) == ("out of scope: changed_outside: a.py", ())
-    assert told(fleet, "blocked") == [f"{task.id} t: out of scope: changed_outside: a.py"]
+    assert told(fleet, "failed") == [f"{task.id} t: out of scope: changed_outside: a.py"]
 
 
 def test_the_reasons_of_earlier_attempts_are_told_too(fleet):
@@ -61,7 +61,7 @@ def test_the_reasons_of_earlier_attempts_are_told_too(fleet):
     task = fleet.queue.add(Draft(title="t"))
     closing = "finished without closing the task"
     ended(fleet, task, "it was denied Bash", closing, closing)
-    (line,) = told(fleet, "blocked")
+    (line,) = told(fleet, "failed")
     assert line == f"{task.id} t: {closing} (attempt 3 of 3); before: it was denied Bash"
 
 

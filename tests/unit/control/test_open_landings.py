@@ -62,7 +62,7 @@ def test_status_counts_it_as_verified_and_says_what_it_waits_for(place):
     words = "verified, waits for you to land it on main"
     assert ("to land", f"{asks} Ask me: {words} (fleet review {asks})") in shown
     assert ("landing", "1 wait to land: fleet land") in shown
-    assert [name for name, text in shown if stuck.id in text] == ["blocked"]
+    assert [name for name, text in shown if stuck.id in text] == ["stopped"]
 
 
 def test_it_asks_no_question(place):
@@ -87,18 +87,20 @@ def test_show_says_how_far_it_is(place, capsys):
     waits = place.fleet.queue.add(Draft(title="Later", depends_on=(("blocks", task),)))
     show.show_task(place.fleet, place.fleet.get(task), NOW)
     text = capsys.readouterr().out
-    assert "status:      verified, not landed (blocked in the tracker)" in text
+    assert "state:       needs approval (blocked in the tracker)" in text
     assert "landing:     verified, waits for you to land it on main" in text
     assert "land = ask; to land it" in text
     show.show_task(place.fleet, place.fleet.get(waits.id), NOW)
-    assert f"waits for:   {task} (verified, not landed): Make it loud" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert f"waits for:   {task} (needs approval): Make it loud" in text
+    assert f"waits:       waits for Make it loud ← your approval: fleet land {task}" in text
 
 
 def test_the_tracker_says_it_too(place):
     """By the row alone, so that it is known on every machine that shares the queue."""
     task = place.fleet.get(verified(place))
-    assert "(verified, waits to land)" in row(task)
-    assert task.standing == "verified, not landed"
+    assert "(to land)" in row(task)
+    assert "blocked (to land: verified; waits to land on main)" in page(task, (), (), ())
 
 
 def test_a_landed_task_does_not_say_that_it_waits(place, capsys):

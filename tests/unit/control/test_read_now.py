@@ -41,9 +41,8 @@ def test_a_task_that_waits_for_another_names_it(fleet):
     first = fleet.queue.add(Draft(title="first"))
     second = fleet.queue.add(Draft(title="second", depends_on=(("blocks", first.id),)))
     found = row(fleet, second)
-    assert found.reason == f"waits for {first.id} (open)"
-    assert found.way_on.task == first.id
-    assert found.way_on.line == f"fleet show {first.id}"
+    assert found.reason == "waits for first ← no supervisor runs"
+    assert (found.way_on.task, found.way_on.line) == (first.id, "fleet run")
     settled(fleet, Closed(reason="done"))
     assert row(fleet, second).reason == "no supervisor runs"
 

@@ -33,7 +33,7 @@ def a_running(**fields) -> TaskRow:
         context_window=200_000, events=214, tool_calls=31,
         spent=Spend(runs=1, tokens=80_000, usd=0.41),
     )  # fmt: skip
-    whole = {"group": "running", "status": "in_progress", "run": run} | fields
+    whole = {"state": "running", "group": "running", "status": "in_progress", "run": run} | fields
     return a_row(**whole)
 
 
@@ -41,6 +41,7 @@ def a_question(**fields) -> TaskRow:
     whole = {
         "id": "fleet-5oz",
         "title": "Add a book",
+        "state": "asks",
         "group": "needs_you",
         "status": "blocked",
         "question": "When a book is added twice: keep both, or refuse one?\n\nI would refuse.",
@@ -53,7 +54,7 @@ def a_question(**fields) -> TaskRow:
 ROWS = (
     a_question(),
     a_row(
-        id="fleet-5es", title="Make it faster", group="needs_you", status="blocked",
+        id="fleet-5es", title="Make it faster", state="failed", group="needs_you", status="blocked",
         reason="finished without closing the task (attempt 2 of 2)",
         way_on=WayOn(verb="retry", line="fleet retry fleet-5es"),
     ),
@@ -62,19 +63,23 @@ ROWS = (
         id="fleet-9kc.2", title="Port the parser from the old tree to the new one, with its tests",
         coder="codex", reason="waits for a limit until 14:20",
     ),
-    a_row(id="fleet-t3v", title="Release 1.0", reason="waits for fleet-x4f (in progress)"),
     a_row(
-        id="fleet-ai7", title="Export to CSV", reason="account work: five_hour at 92 %",
+        id="fleet-t3v", title="Release 1.0", state="waiting",
+        reason="waits for fleet-x4f (in progress)",
+    ),
+    a_row(
+        id="fleet-ai7", title="Export to CSV", state="waiting",
+        reason="account work: five_hour at 92 %",
         until=NOW + 140 * MINUTE, way_on=WayOn(verb="retry", line="fleet retry fleet-ai7"),
     ),
     a_row(
-        id="fleet-1z3", title="Keep the books in a file", group="done", status="closed",
-        verdict="checked", landing_words="landed on main as 0730f99",
+        id="fleet-1z3", title="Keep the books in a file", state="landed", group="done",
+        status="closed", verdict="checked", landing_words="landed on main as 0730f99",
         spent=Spend(runs=2, tokens=9000, usd=0.2, estimated_usd=0.2),
     ),
     a_row(
-        id="fleet-qfi", title="Lend a book", group="done", status="closed", verdict="plausible",
-        spent=Spend(runs=1, unpriced=1),
+        id="fleet-qfi", title="Lend a book", state="done", group="done", status="closed",
+        verdict="plausible", spent=Spend(runs=1, unpriced=1),
     ),
 )  # fmt: skip
 

@@ -9,6 +9,7 @@ import msgspec
 from fleet.bd.output.json_shapes import claim_expires
 from fleet.schemas import Comment, Task
 from fleet.schemas.shown_text import one_line
+from fleet.schemas.task_state import row_state
 
 #: The tasks at the other end of a task's edges, each with the edge's type.
 Neighbours = Sequence[tuple[Task, str]]
@@ -20,7 +21,7 @@ def row(task: Task, *notes: str) -> str:
         *([task.issue_type] if task.issue_type != "task" else []),
         *([f"@{task.assignee}"] if task.assignee else []),
         *task.labels,
-        *(["verified, waits to land"] if task.waits_to_land else []),
+        *([row_state(task).state] if task.status == "blocked" else []),
         *notes,
     ]
     behind = f"  ({', '.join(facts)})" if facts else ""
@@ -75,11 +76,16 @@ def page(
     return "\n\n".join(["\n".join(_head(task)), *parts])
 
 
+def _status(task: Task) -> str:
+    """The status; of a blocked task how it stands, and why."""
+    return f"blocked ({row_state(task).words})" if task.status == "blocked" else task.status
+
+
 def _head(task: Task) -> list[str]:
     rows: dict[str, str | datetime | None] = {
         "id": task.id,
         "title": task.title,
-        "status": f"{task.status} ({task.standing})" if task.waits_to_land else task.status,
+        "status": _status(task),
         "priority": f"P{task.priority}",
         "type": task.issue_type,
         "assignee": task.assignee,

@@ -196,10 +196,11 @@ def _reason(row: "TaskRow", now: datetime) -> tuple[str, str]:
     if row.group == "done":
         from fleet.schemas.receipt import VERDICT_COLOURS
 
-        words = row.landing_words or row.verdict or ""
+        proved = f", {row.verdict}" if row.verdict and row.state == "done" else ""
+        words = f"{row.words}{proved}"
         style = VERDICT_COLOURS[row.verdict] if row.verdict else "dim"
         return one_line(words.replace("_", " ")), style
-    words = (row.question or row.reason).strip().partition("\n")[0]
+    words = row.words.strip().partition("\n")[0]
     until = f" until {moment(row.until, now)}" if row.until else ""
     line = row.way_on.line if row.way_on else ""
     way_on = "" if line in words else f" ({line})"

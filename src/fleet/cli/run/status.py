@@ -105,10 +105,10 @@ def _for_you(task: BlockedTask) -> tuple[str, str]:
     """A task that waits for a person, and the command to go on."""
     head = f"{task.id} {task.title}"
     if task.question:
-        return "asks", f"{head}: {first_line(task.question)} ({task.way_out})"
+        return task.state, f"{head}: {first_line(task.question)} ({task.way_out})"
     why = first_line(task.why) or "no reason is noted"
     before = f"; before: {cut(first_line(task.before[0]), _MOST_WORDS)}" if task.before else ""
-    return "blocked", f"{head}: {why}{before}"
+    return task.state, f"{head}: {why}{before}"
 
 
 def _for_trust(wait: TrustWait) -> str:

@@ -1,5 +1,6 @@
 """`fleet show`: one task for people."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from fleet import control
@@ -14,8 +15,9 @@ from fleet.control.tasks.show import (
     task_details,
     where_code_is,
     where_it_lands,
-    why_it_waits,
 )
+from fleet.control.view.now import TaskRow
+from fleet.control.view.read_now import rows_of
 from fleet.home.landing_json import Landing
 from fleet.schemas import Task, named
 from fleet.schemas.shown_text import duration, ending_words, first_line, moment, one_line
@@ -43,14 +45,15 @@ def show(line: Parsed) -> int:
 def show_task(fleet: Control, task: Task, now: datetime) -> None:
     """Print all that is known of a task."""
     details, landing = task_details(fleet, task, now), landing_of(fleet, task)
-    rows = [*_head(fleet, task, landing), *_landing(fleet, task, landing)]
+    known = rows_of(fleet, (task,), now)[0]
+    rows = [*_head(fleet, task, known[task.id]), *_landing(fleet, task, landing)]
     rows += _lands(details) if landing is None else []
     rows += _left(fleet, task)
     has_landed = landing is not None and landing.state == "landed"
     rows += [*_times(task, now), *_settings(details), *_budgets(details)]
     rows += _code(fleet, details)
     rows += _clone(details, has_landed=has_landed)
-    rows += [*_runs(details), *_tail(task), *_waits(fleet, details, now), *_messages(details)]
+    rows += [*_runs(details), *_tail(task), *_waits(details, known, now), *_messages(details)]
     for name, value in rows:
         print_row(name, one_line(value), 13)
     for name, text in (("notes", task.notes), ("description", task.description)):
@@ -58,11 +61,11 @@ def show_task(fleet: Control, task: Task, now: datetime) -> None:
             print_line(f"{name}:\n{lines(text)}", 0)
 
 
-def _head(fleet: Control, task: Task, landing: Landing | None) -> list[ShownField]:
+def _head(fleet: Control, task: Task, row: TaskRow) -> list[ShownField]:
     return [
         ("id", task.id),
         ("title", one_line(task.title)),
-        ("status", _status(fleet, task, landing)),
+        ("state", _state(fleet, task, row)),
         ("priority", f"P{task.priority}"),
     ]
 
@@ -102,19 +105,20 @@ def _lands(details: TaskDetails) -> list[ShownField]:
     return [("lands", words)] if words else []
 
 
-def _status(fleet: Control, task: Task, landing: Landing | None) -> str:
-    """The status; of a task in progress also the holder: this or another fleet, or a person."""
-    if task.status == "blocked" and (landing is not None or task.waits_to_land):
-        return "verified, not landed (blocked in the tracker)"
-    if not task.assignee or task.status != "in_progress":
-        return task.status
+def _state(fleet: Control, task: Task, row: TaskRow) -> str:
+    """The state, with the tracker's status where that is another word; of a task in progress also
+    the holder: this or another fleet, or a person.
+    """
+    if task.status != "in_progress" or not task.assignee:
+        same = task.status in ("open", "closed")
+        return row.state if same else f"{row.state} ({task.status} in the tracker)"
     if not task.lease_owner:
-        return f"{task.status} ({one_line(task.assignee)})"
+        return f"{row.state} ({one_line(task.assignee)})"
     if not fleet.is_shared:
-        return f"{task.status} (with fleet)"
+        return f"{row.state} (with fleet)"
     from fleet.control.hosts.other_hosts import runs_elsewhere
 
-    return f"{task.status} (with fleet on host {runs_elsewhere(fleet, task.id).host_of(task)})"
+    return f"{row.state} (with fleet on host {runs_elsewhere(fleet, task.id).host_of(task)})"
 
 
 def _settings(details: TaskDetails) -> list[ShownField]:
@@ -200,20 +204,23 @@ def _tail(task: Task) -> list[ShownField]:
     return rows
 
 
-def _waits(fleet: Control, details: TaskDetails, now: datetime) -> list[ShownField]:
-    """Why the task does not run now: the tasks that it waits for, or what else is in its way."""
+def _waits(details: TaskDetails, known: Mapping[str, TaskRow], now: datetime) -> list[ShownField]:
+    """Why the task does not run now: the tasks that it waits for, what is in its way, and the
+    command that changes that.
+    """
     rows = [
-        ("waits for", f"{each.id} ({each.standing}): {one_line(each.title)}")
+        ("waits for", f"{each.id} ({known[each.id].state}): {one_line(each.title)}")
         for each in details.blockers
+        if each.id in known
     ]
-    found = why_it_waits(fleet, details, now)
-    if found is None or (found.way_on is not None and found.way_on.task):
+    row = known[details.task.id]
+    if row.group == "done" or row.state == "running" or not row.reason:
         return rows
-    why, way = one_line(found.reason), f": {found.way_on.line}" if found.way_on else ""
-    if found.until is None:
-        return [*rows, ("waits", f"{why}{way}")]
-    left = (found.until - now).total_seconds()
-    when = moment(found.until, now) + (f" (in {duration(left)})" if left > 0 else "")
+    why, way = one_line(row.reason.strip()), f": {row.way_on.line}" if row.way_on else ""
+    if row.until is None:
+        return [*rows, ("waits" if row.state == "waiting" else "why", f"{why}{way}")]
+    left = (row.until - now).total_seconds()
+    when = moment(row.until, now) + (f" (in {duration(left)})" if left > 0 else "")
     return [*rows, ("not before", f"{when}: {why}")]
 
 

@@ -21,6 +21,7 @@ from fleet.runs.outcome_history import attempts_before, read_ending
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Task
 from fleet.schemas.shown_text import first_line
+from fleet.schemas.task_state import TaskState, row_state
 from fleet.schemas.waits import OutOfAttempts
 
 #: How many tasks of a status are looked at, and how many blocked ones are named.
@@ -32,6 +33,8 @@ class BlockedTask(Struct, frozen=True, kw_only=True):
 
     id: str
     title: str
+    #: How the task stands.
+    state: TaskState = "stopped"
     #: The agent's question; empty if there is none.
     question: str = ""
     #: The command that answers the question.
@@ -74,10 +77,12 @@ def _blocked_task(fleet: Control, task: Task) -> BlockedTask:
     from fleet.control.tasks.questions import question_of  # where no task is blocked, go without
 
     asked = question_of(fleet, task)
+    standing = row_state(task)
     why, *before = block_reasons(fleet, task)
     return BlockedTask(
         id=task.id,
         title=task.title,
+        state=standing.state,
         question=(asked.note or asked.question) if asked else "",
         way_out=asked.way_out if asked else "",
         why=why,
@@ -87,7 +92,7 @@ def _blocked_task(fleet: Control, task: Task) -> BlockedTask:
 
 def block_reasons(fleet: Control, task: Task) -> list[str]:
     """Why a task is blocked, and the other reasons of the attempts before, latest first."""
-    own = first_line(task.why_blocked)
+    own = first_line(row_state(task).reason)
     if not isinstance(task.waits, OutOfAttempts):
         return [own]
     run = latest_run(fleet.home.task(task.id))

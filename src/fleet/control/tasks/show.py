@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -27,9 +26,6 @@ from fleet.runs.run_directory import all_runs, newest_first
 from fleet.schemas import Spend, Task
 from fleet.schemas.budget import NONE, BudgetStatus, Payer
 from fleet.schemas.policy import LandRules
-
-if TYPE_CHECKING:
-    from fleet.control.view.why_not_now import Waiting
 
 #: How many attempts before the last run are told.
 _EARLIER = 4
@@ -159,22 +155,6 @@ def _landing_settings(place: Place) -> Iterator[SettingOf]:
     if land.mode != "off":
         source = place.ruled.origins.get("land", "default")
         yield SettingOf(name="land", value=f"{land.mode}, onto {land.into}", source=source)
-
-
-def why_it_waits(fleet: Control, details: TaskDetails, now: datetime) -> "Waiting | None":
-    """Why a task that could be claimed does not run now; None: it has another status, or is
-    invalid.
-    """
-    task, place = details.task, details.place
-    if task.status not in ("open", "deferred") or place is None:
-        return None
-    from fleet.control.view.why_not_now import conditions, why_not_now
-
-    return why_not_now(
-        fleet, task, conditions(fleet, now),
-        blockers=[each.id for each in details.blockers], coder=place.coder, cwd=place.cwd,
-        statuses={each.id: each.standing for each in details.blockers},
-    )  # fmt: skip
 
 
 def where_code_is(fleet: Control, task: Task) -> str:

@@ -1,18 +1,15 @@
 """What a person looks at first: what needs them, what runs, what waits and why, what is done."""
 
 from datetime import datetime
-from typing import Literal
 
 from msgspec import Struct, field
 
 from fleet.control.tasks.in_progress import Doing
-from fleet.control.view.why_not_now import SupervisorNow, WayOn
+from fleet.control.view.why_not_now import SupervisorNow
 from fleet.home.landing_json import LandingState
 from fleet.schemas import Spend, Status
 from fleet.schemas.receipt import VerdictState
-
-#: By what the person has to do, most urgent first.
-Group = Literal["needs_you", "running", "waiting", "done"]
+from fleet.schemas.task_state import Group, TaskState, WayOn
 
 
 class RunNow(Struct, frozen=True, kw_only=True):
@@ -43,6 +40,8 @@ class TaskRow(Struct, frozen=True, kw_only=True):
 
     id: str
     title: str
+    #: How the task stands, in the one word that every surface shows; `group` follows from it.
+    state: TaskState = "ready"
     group: Group
     status: Status
     #: The directory that the task is about, and the one that its agent works in.
@@ -82,6 +81,17 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     #: `unpriced` counts its runs.
     spent: Spend = Spend()
     run: RunNow | None = None
+
+    @property
+    def words(self) -> str:
+        """State and reason, as every surface that has room shows them."""
+        if self.question:
+            return self.question
+        if self.group == "done":
+            return (self.landing_words if self.state == "landed" else "") or self.state
+        if self.state == "waiting" and self.reason:
+            return self.reason
+        return f"{self.state}: {self.reason}".rstrip(": ")
 
 
 class GroupCounts(Struct, frozen=True, kw_only=True):

@@ -88,12 +88,12 @@ def with_edges(fleet: Control, tasks: Sequence[Task], counts: Mapping[str, int])
     """The tasks with what each waits for and belongs to."""
     unclosed = [task.id for task in tasks if task.status != "closed"]
     edges = fleet.queue.edges(unclosed) if unclosed else ()
-    statuses = {task.id: task.standing for task in tasks}
+    statuses: dict[str, str] = {task.id: task.status for task in tasks}
     ends = {edge.depends_on_id for edge in edges if edge.type in BLOCKING}
     strange = tuple(sorted(ends - statuses.keys()))
     if strange:
         found = fleet.queue.find(Filter(ids=strange, include_closed=True))
-        statuses |= {task.id: task.standing for task in found}
+        statuses |= {task.id: task.status for task in found}
     blockers: dict[str, tuple[str, ...]] = {}
     parents: dict[str, str] = {}
     for edge in edges:

@@ -12,30 +12,35 @@ from msgspec import Struct, structs
 
 from fleet.control import Control
 from fleet.control.landing.open_landings import landing_of, landing_words
-from fleet.control.queue.needs_person import block_reasons
 from fleet.control.tasks.in_progress import look_at
 from fleet.control.tasks.questions import question_of
-from fleet.control.view.now import Group, GroupCounts, Now, TaskRow
+from fleet.control.view.now import GroupCounts, Now, TaskRow
 from fleet.control.view.past_runs import PastOfTask, PastRunsCache
-from fleet.control.view.queue_read import SHOWN, QueueRead, read_queue
+from fleet.control.view.queue_read import SHOWN, QueueRead, read_queue, with_edges
 from fleet.control.view.task_rows import (
     advanced_row,
-    blocked_row,
-    compared_row,
-    landing_row,
+    entries_over,
+    on_the_way,
     running_row,
+    standing_row,
+    with_roots,
+    work_of,
 )
-from fleet.control.view.why_not_now import Conditions, Waiting, WayOn, conditions, why_not_now
+from fleet.control.view.why_not_now import Conditions, conditions, why_not_now
 from fleet.errors import InvalidTask
 from fleet.files.safe_read import stamp_of
 from fleet.home import compare_json, owner_file
-from fleet.home.landing_json import Landing
+from fleet.queue.protocol import Filter
 from fleet.runs.questions import questions_file
 from fleet.runs.run_directory import Run, latest_run
 from fleet.schemas import Task
+from fleet.schemas.task_state import AskedNow, Group, TaskFacts, Waiting, WayOn, state_of
+from fleet.schemas.waits import ToLand, ToMend
 
 #: How far back tasks are shown as done, if nothing else is asked for.
 DONE_WITHIN = timedelta(hours=24)
+#: How many tasks that wait for each other are followed, to say for what the first one waits.
+_CHAIN = 10
 #: Conditions are compared but for the time.
 _SOME_TIME = datetime.fromtimestamp(0, UTC)
 _ORDER: Mapping[Group, int] = {group: place for place, group in enumerate(get_args(Group))}
@@ -75,7 +80,7 @@ class NowReader:
         self, rows: Iterable[TaskRow], queue: QueueRead, at: Conditions, since: datetime
     ) -> Now:
         """Rows that were read, with what holds for all of them."""
-        ordered = tuple(sorted(rows, key=_place_in_list))
+        ordered = tuple(sorted(with_roots(list(rows), queue.blockers), key=_place_in_list))
         return Now(
             as_of=at.now,
             home=str(self._fleet.home.path),
@@ -133,22 +138,27 @@ class NowReader:
     def _row(self, task: Task, queue: QueueRead, at: Conditions, owner: str) -> TaskRow:
         past = self._past.of(task)
         row = self._plain(task, past, queue)
+        facts = TaskFacts(
+            id=task.id, status=task.status, waits=task.waits, close_reason=task.close_reason
+        )
         landing = landing_of(self._fleet, task)
         if landing is not None:
             words = landing_words(self._fleet, task.id, landing)
             row = structs.replace(row, landing=landing.state, landing_words=words)
+            facts = structs.replace(facts, landing=on_the_way(landing, words))
         match task.status:
             case "closed":
-                return structs.replace(
-                    row, group="done", since=task.closed_at, reason=task.close_reason
-                )
+                row = structs.replace(row, since=task.closed_at)
             case "in_progress":
                 seen = look_at(self._fleet, task, supervised=at.supervisor.alive, owner=owner)
-                return self._asking(running_row(row, seen, past.over), task)
+                facts = structs.replace(facts, work=work_of(seen))
+                row, facts = self._asking(running_row(row, seen, past.over), facts, task)
             case "blocked" | "pinned" | "hooked":
-                return self._blocked(row, task, landing, queue)
+                row = row if landing is None else structs.replace(row, since=landing.at)
+                row, facts = self._blocked(row, facts, task, queue)
             case _:
-                return self._waiting(row, task, queue, at)
+                facts = self._hindered(row, facts, task, queue, at)
+        return standing_row(row, state_of(facts))
 
     def _plain(self, task: Task, past: PastOfTask, queue: QueueRead) -> TaskRow:
         """What is told of a task in any state."""
@@ -182,61 +192,62 @@ class NowReader:
             row, project=place.cwd, directory=place.cwd, coder=coder, model=model
         )
 
-    def _waiting(self, row: TaskRow, task: Task, queue: QueueRead, at: Conditions) -> TaskRow:
+    def _hindered(
+        self, row: TaskRow, facts: TaskFacts, task: Task, queue: QueueRead, at: Conditions
+    ) -> TaskFacts:
+        """The facts with what keeps an open task from running."""
         if not row.coder:  # invalid: a person has to mend it
-            return row
-        found = why_not_now(
-            self._fleet,
-            task,
-            at,
-            blockers=queue.blockers.get(task.id, ()),
-            coder=row.coder,
-            cwd=row.directory,
-            statuses=queue.statuses,
+            held = Waiting(reason=row.reason, way_on=row.way_on, person=True)
+            return structs.replace(facts, hindrance=held)
+        blockers = queue.blockers.get(task.id, ())
+        held = why_not_now(
+            self._fleet, task, at, blockers=blockers, coder=row.coder, cwd=row.directory
         )
-        return with_wait(row, found)
+        return structs.replace(facts, hindrance=held)
 
     def _blocked(
-        self, row: TaskRow, task: Task, landing: Landing | None, queue: QueueRead
-    ) -> TaskRow:
-        """A task that waits for a person, for the lander, or for the entries of a comparison."""
+        self, row: TaskRow, facts: TaskFacts, task: Task, queue: QueueRead
+    ) -> tuple[TaskRow, TaskFacts]:
+        """The facts of a task that waits for a person, the lander, or a comparison."""
         compared = compare_json.shown(self._fleet.home, task.id)
         if compared is not None and compared.is_open:
-            return compared_row(row, compared, queue)
+            return row, structs.replace(facts, entries=entries_over(compared, queue))
         if task.id in queue.left:
-            return blocked_row(row, queue.left[task.id])
-        if landing is not None:
-            return landing_row(row, landing)
-        why = block_reasons(self._fleet, task)[0]
-        asked = self._asking(structs.replace(row, reason=why), task)
-        return asked if asked.question else blocked_row(row, why)
+            left = ToMend(what=queue.left[task.id])
+            return row, structs.replace(facts, waits=left, landing=None)
+        if facts.landing is not None and isinstance(task.waits, ToLand):
+            return row, facts
+        return self._asking(row, facts, task)
 
-    def _asking(self, row: TaskRow, task: Task) -> TaskRow:
-        """The row of a task whose agent asks something, whether or not the agent runs; else the
-        same row.
-        """
+    def _asking(self, row: TaskRow, facts: TaskFacts, task: Task) -> tuple[TaskRow, TaskFacts]:
+        """Row and facts with the question of a task, whether or not its agent runs."""
         asked = question_of(self._fleet, task)
         if asked is None:
-            return row
+            return row, facts
         line = f"fleet plan approve {task.id}" if asked.plan else f'fleet answer {task.id} "…"'
-        return structs.replace(
-            row,
-            group="needs_you",
-            question=asked.question or asked.note,
-            options=asked.options,
-            way_on=WayOn(verb="" if asked.plan else "answer", line=line),
-        )
+        way = WayOn(verb="" if asked.plan else "answer", line=line)
+        text = asked.question or asked.note
+        row = structs.replace(row, question=text, options=asked.options)
+        return row, structs.replace(facts, asked=AskedNow(text=text, way_on=way, plan=asked.plan))
 
 
-def with_wait(row: TaskRow, found: Waiting) -> TaskRow:
-    """A row with the reason why the task waits."""
-    return structs.replace(
-        row,
-        group="needs_you" if found.person else "waiting",
-        reason=found.reason,
-        until=found.until,
-        way_on=found.way_on,
-    )
+def rows_of(
+    fleet: Control, tasks: Sequence[Task], now: datetime
+) -> tuple[dict[str, TaskRow], QueueRead]:
+    """Rows of some tasks, and of those that they wait for to the end of each chain, as *now* shows
+    them.
+    """
+    known = {task.id: task for task in tasks}
+    queue = with_edges(fleet, tuple(known.values()), {})
+    for _ in range(_CHAIN):
+        fresh = {each for waits in queue.blockers.values() for each in waits} - known.keys()
+        if not fresh:
+            break
+        found = fleet.queue.find(Filter(ids=tuple(sorted(fresh)), include_closed=True))
+        known |= {task.id: task for task in found}
+        queue = with_edges(fleet, tuple(known.values()), {})
+    rows = NowReader(fleet).rows(known.values(), queue, conditions(fleet, now))
+    return {row.id: row for row in with_roots(rows, queue.blockers)}, queue
 
 
 def _looks(task: Task, queue: QueueRead, at: Conditions) -> tuple[object, ...]:

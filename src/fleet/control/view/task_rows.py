@@ -3,19 +3,20 @@ with what each waits for and what helps.
 """
 
 import os
+from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
 from fleet.control.tasks.in_progress import InProgress, unusual_words
 from fleet.control.view.now import RunNow, TaskRow
 from fleet.control.view.queue_read import QueueRead
-from fleet.control.view.why_not_now import WayOn
-from fleet.home.landing_json import LANDERS, Landing
+from fleet.home.landing_json import Landing
 from fleet.runs import progress_json
 from fleet.runs.progress_json import Progress
 from fleet.runs.run_directory import Run
 from fleet.schemas import Spend
 from fleet.schemas.comparison import Comparison
+from fleet.schemas.task_state import AtWork, Link, OnTheWay, Standing, WayOn, with_root
 
 
 def running_row(row: TaskRow, seen: InProgress, over: int) -> TaskRow:
@@ -26,17 +27,13 @@ def running_row(row: TaskRow, seen: InProgress, over: int) -> TaskRow:
     if seen.run is not None:
         begun = RunNow(number=seen.run, doing=seen.doing, started_at=seen.started_at)
         run = _advanced(begun, seen.progress)
-    stands = seen.doing in ("waiting", "held")
     return structs.replace(
         row,
-        group="waiting" if stands else "running",
         directory=seen.cwd,
         coder=seen.progress.coder,
         model=seen.progress.model,
         account=seen.account or row.account,
         since=seen.started_at or row.since,
-        reason=seen.reason,
-        way_on=_way_on(seen),
         spent=row.spent + (run.spent if run and run.number > over else Spend()),
         run=run,
     )
@@ -82,56 +79,78 @@ def _advanced(run: RunNow, progress: Progress) -> RunNow:
     )
 
 
+def work_of(seen: InProgress) -> AtWork:
+    """What goes on with a task in progress, as its state follows from it."""
+    return AtWork(doing=seen.doing, reason=seen.reason, way_on=_way_on(seen))
+
+
 def _way_on(seen: InProgress) -> WayOn | None:
     match seen.doing:
         case "waiting" | "unsupervised":
             return WayOn(verb="", line="fleet run")
         case "held":
             return WayOn(verb="", line=f"fleet bd unclaim {seen.id}")
+        case "invalid":
+            return WayOn(verb="", line=f"fleet show {seen.id}")
         case _:
             return None
 
 
-def blocked_row(row: TaskRow, why: str) -> TaskRow:
-    """The row of a task that a person has to set going again."""
-    retry = WayOn(verb="retry", line=f"fleet retry {row.id}")
-    return structs.replace(row, group="needs_you", reason=why, way_on=row.way_on or retry)
-
-
-def landing_row(row: TaskRow, landing: Landing) -> TaskRow:
-    """The row of a task whose work is on the way to a branch."""
-    if landing.state in LANDERS or landing.state == "landed":  # landed: the queue is told next
-        return structs.replace(row, group="running", since=landing.at)
+def standing_row(row: TaskRow, found: Standing) -> TaskRow:
+    """The row of a task that stands so."""
     return structs.replace(
         row,
-        group="needs_you",
-        since=landing.at,
-        reason=landing.why or row.landing_words,
-        way_on=_landing_act(row.id, landing),
+        state=found.state,
+        group=found.group,
+        reason=found.reason,
+        until=found.until,
+        way_on=found.way_on,
     )
 
 
-def compared_row(row: TaskRow, comparison: Comparison, queue: QueueRead) -> TaskRow:
-    """The row of a task that several coders try: the row waits for them, and then for a person."""
+def on_the_way(landing: Landing, words: str) -> OnTheWay:
+    """How far a landing is, as the task's state follows from it."""
+    return OnTheWay(
+        step=landing.state,
+        words=words,
+        why=landing.why,
+        is_out_of_tries=landing.why_back is not None,
+        waits_for_line=bool(landing.red_line),
+    )
+
+
+def entries_over(comparison: Comparison, queue: QueueRead) -> tuple[int, int]:
+    """How many entries of a comparison are over, and how many there are."""
     entries = {entry.task_id for entry in comparison.entries}
     going = [
         part
-        for part, standing in queue.unclosed_parts(row.id)
-        if part in entries and standing != "blocked"
+        for part, status in queue.unclosed_parts(comparison.task_id)
+        if part in entries and status != "blocked"
     ]
-    way_on = WayOn(verb="pick", line=f"fleet compare {row.id}")
-    if going:
-        over = len(entries) - len(going)
-        reason = f"{over} of {len(entries)} entries are over"
-        return structs.replace(row, group="waiting", reason=reason, way_on=way_on)
-    reason = f"{len(entries)} entries are over: one is to be picked"
-    return structs.replace(row, group="needs_you", reason=reason, way_on=way_on)
+    return len(entries) - len(going), len(entries)
 
 
-def _landing_act(task_id: str, landing: Landing) -> WayOn:
-    """What a person does with work that cannot land unaided."""
-    if landing.state == "held":
-        return WayOn(verb="release", line=f"fleet land --release {task_id}")
-    if landing.why_back is not None:
-        return WayOn(verb="reject", line=f'fleet review {task_id} --reject "…"')
-    return WayOn(verb="land", line=f"fleet land {task_id}")
+def with_roots(rows: Sequence[TaskRow], blockers: Mapping[str, tuple[str, ...]]) -> list[TaskRow]:
+    """The rows; one of a task that waits for others says for what the last of these waits."""
+    known = {
+        row.id: Link(
+            id=row.id, title=row.title, standing=_standing(row), blockers=_blockers(row, blockers)
+        )
+        for row in rows
+    }
+    return [
+        standing_row(row, with_root(found, known)) if (found := _blockers(row, blockers)) else row
+        for row in rows
+    ]
+
+
+def _standing(row: TaskRow) -> Standing:
+    waits_for_person = row.state == "waiting" and row.group == "needs_you"
+    return Standing(state=row.state, reason=row.reason, way_on=row.way_on, person=waits_for_person)
+
+
+def _blockers(row: TaskRow, blockers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The tasks that a row's task waits for, if it is these that it waits for."""
+    found = blockers.get(row.id, ())
+    waits = row.state == "waiting" and row.way_on is not None and row.way_on.task
+    return found if waits else ()

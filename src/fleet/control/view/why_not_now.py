@@ -21,19 +21,7 @@ from fleet.home.trusted_commands import untrusted, waits_text
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.schemas import NOT_WORK, Task
 from fleet.schemas.budget import BudgetStatus
-
-#: How many tasks that a task waits for are named.
-_NAMED = 3
-
-
-class WayOn(Struct, frozen=True, kw_only=True):
-    """The act that would change how a task stands, and the act's command line."""
-
-    #: A verb of `control/acts/act_table.py`; empty: only the command line does it.
-    verb: str
-    line: str
-    #: Another task that is to be looked at first; empty: none.
-    task: str = ""
+from fleet.schemas.task_state import Waiting, WayOn
 
 
 class SupervisorNow(Struct, frozen=True, kw_only=True):
@@ -69,16 +57,6 @@ class Conditions(Struct, frozen=True, kw_only=True):
     stands_still: str = ""
     #: Coders whose file no person has trusted.
     strange_coders: frozenset[str] = frozenset()
-
-
-class Waiting(Struct, frozen=True, kw_only=True):
-    """Why a task waits, until when if that is known, and the way on."""
-
-    reason: str
-    until: datetime | None = None
-    way_on: WayOn | None = None
-    #: Only a person can set the task going.
-    person: bool = False
 
 
 def conditions(fleet: Control, now: datetime) -> Conditions:
@@ -152,19 +130,16 @@ def why_not_now(
     blockers: Sequence[str],
     coder: str,
     cwd: str,
-    statuses: Mapping[str, str],
-) -> Waiting:
-    """Why an open or deferred task does not run. `blockers`: what it waits for; `statuses` says how
-    those stand, as far as that is known.
+) -> Waiting | None:
+    """Why an open or deferred task does not run; None: its turn comes. `blockers`: the tasks that
+    it waits for, of which the first is named.
     """
     own = _own_reason(fleet, task, at, coder, cwd)
     if own is not None:
         return own
     if blockers:
-        return Waiting(
-            reason=f"waits for {_named(blockers, statuses)}",
-            way_on=WayOn(verb="", line=f"fleet show {blockers[0]}", task=blockers[0]),
-        )
+        way = WayOn(verb="", line=f"fleet show {blockers[0]}", task=blockers[0])
+        return Waiting(reason=f"waits for {blockers[0]}", way_on=way)
     put_off = _put_off(fleet, task, at, with_why=True)
     return put_off or _no_host(fleet, task) or _shared_reason(at)
 
@@ -239,7 +214,7 @@ def _no_host(fleet: Control, task: Task) -> Waiting | None:
     return Waiting(reason=why, way_on=_line("fleet hosts"), person=True) if why else None
 
 
-def _shared_reason(at: Conditions) -> Waiting:
+def _shared_reason(at: Conditions) -> Waiting | None:
     """What every task that could run now waits for."""
     now = at.supervisor
     if not now.alive:
@@ -259,16 +234,7 @@ def _shared_reason(at: Conditions) -> Waiting:
             else f"all {now.slots} slots are in use",
             way_on=_line(f"fleet config set max_concurrent={now.slots + 1}"),
         )
-    return Waiting(reason="its turn comes")
-
-
-def _named(ids: Sequence[str], statuses: Mapping[str, str]) -> str:
-    words = [
-        f"{each} ({statuses[each].replace('_', ' ')})" if each in statuses else each
-        for each in ids[:_NAMED]
-    ]
-    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-    return ", ".join(words) + more
+    return None
 
 
 def _an(word: str) -> str:

@@ -22,7 +22,7 @@ from fleet.runs import closed_by_hand
 from fleet.runs.outcome_history import believed_ending, was_put_off
 from fleet.runs.run_directory import began_at, latest_run
 from fleet.schemas import Blocked, Lease, Task
-from fleet.schemas.waits import PAST_FLEET, Asks, ClosedPastFleet
+from fleet.schemas.waits import PAST_FLEET, Asks, ClosedPastFleet, words
 from fleet.settlement.end_run import is_answered
 from fleet.spending.budgets import begins_a_day
 from fleet.supervisor.state import QueueChanged, SupervisorState
@@ -199,7 +199,8 @@ def undo_close(state: SupervisorState, lease: Lease, task_dir: Path) -> None:
             again = closed_by_hand.was_undone(task_dir)
             closed_by_hand.note_undone(task_dir)
             waits = ClosedPastFleet() if again else None
-            return queue.reopen_task(task, by=state.queue.owner, note=PAST_FLEET, waits=waits)
+            note = words(ClosedPastFleet(), task.id)
+            return queue.reopen_task(task, by=state.queue.owner, note=note, waits=waits)
         except (NotFound, Refused):
             return None
 

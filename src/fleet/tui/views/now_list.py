@@ -147,22 +147,22 @@ def detail_of(row: TaskRow, at: datetime, width: int) -> SpanLine:
     """What a row tells behind the title: question, figures and last step, reason or verdict."""
     match row.group:
         case "needs_you":
-            return ((_first(row.question or row.reason), "magenta" if row.question else "red"),)
+            return ((_first(row.words), "magenta" if row.question else "red"),)
         case "running":
             return _running(row, width)
         case "waiting":
             until = f"until {moment(row.until, at.astimezone())[:5]}: " if row.until else ""
-            return ((f"{until}{_first(row.reason)}", "yellow" if row.way_on else "dim"),)
+            return ((f"{until}{_first(row.words)}", "yellow" if row.way_on else "dim"),)
         case "done":
-            parts = (row.landing_words or row.verdict or "closed", cost_words(row.spent))
+            proved = row.verdict if row.state == "done" else None
+            parts = (row.words, proved or "", cost_words(row.spent))
             return ((", ".join(said(part) for part in parts if part), "dim"),)
 
 
 def _running(row: TaskRow, width: int) -> SpanLine:
     run = row.run
     if run is None:
-        words = row.landing_words or row.reason or "starting"
-        return ((said(words), "green" if row.landing else "dim"),)
+        return ((said(row.landing_words or row.words), "green" if row.landing else "dim"),)
     spans: list[Span] = []
     if width >= _WITH_CODER:
         spans.append((f"{cut(said(row.coder), 10)} ", "dim"))

@@ -11,10 +11,8 @@ from fleet.control.landing.open_landings import landing_of
 from fleet.control.tasks.receipt import known_receipt
 from fleet.control.tasks.show import SettingOf, settings_shown, task_details
 from fleet.control.view.now import TaskRow
-from fleet.control.view.queue_read import QueueRead, with_edges
-from fleet.control.view.read_now import NowReader
+from fleet.control.view.read_now import rows_of
 from fleet.control.view.task.comparison_view import comparison_id
-from fleet.control.view.why_not_now import conditions
 from fleet.errors import InvalidTask
 from fleet.files.safe_read import tail
 from fleet.git.snapshot_names import DIFF
@@ -140,15 +138,6 @@ def read_whole_task(fleet: Control, word: str, now: datetime) -> WholeTask:
         branch=details.branch if details.clone else "",
         comparison=comparison_id(fleet, task),
     )
-
-
-def rows_of(
-    fleet: Control, tasks: tuple[Task, ...], now: datetime
-) -> tuple[dict[str, TaskRow], QueueRead]:
-    """Rows of some tasks, as *now* shows them."""
-    queue = with_edges(fleet, tasks, {})
-    found = NowReader(fleet).rows(tasks, queue, conditions(fleet, now))
-    return {row.id: row for row in found}, queue
 
 
 def _around(fleet: Control, task: Task) -> tuple[Task, ...]:

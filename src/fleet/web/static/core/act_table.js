@@ -51,7 +51,7 @@ const isCompared = (row) => row.way_on?.verb === 'pick';
 
 /** Back in the queue. @param {TaskRow} row @returns {Partial<TaskRow>} */
 const reopened = (row) => ({
-  group: 'waiting', status: 'open', reason: 'its turn comes', question: '', way_on: null, run: row.run,
+  state: 'ready', group: 'waiting', status: 'open', reason: '', question: '', way_on: null, run: row.run,
   since: new Date().toISOString(),
 });
 
@@ -62,7 +62,7 @@ export const ACTS = {
     asks: 'Your answer. The next run reads it in the same session.',
     fits: (row) => Boolean(row.question),
     line: (id, text) => `fleet answer ${shortId(id)} ${quoted(text)}`,
-    hopes: (row) => ({...reopened(row), reason: 'answered; its turn comes'}),
+    hopes: (row) => ({...reopened(row), reason: 'answered'}),
   },
   tell: {
     label: 'Tell', key: 't', role: 'answer',

@@ -727,6 +727,7 @@ export interface TaskGraph {
 export interface TaskRow {
   id: string;
   title: string;
+  state: "asks" | "done" | "failed" | "landed" | "needs approval" | "ready" | "running" | "sent back" | "stopped" | "to land" | "verifying" | "waiting";
   group: "done" | "needs_you" | "running" | "waiting";
   status: "blocked" | "closed" | "deferred" | "hooked" | "in_progress" | "open" | "pinned";
   project: string;

@@ -57,15 +57,14 @@ const MARKS = {
 
 /** Which mark a row has. @param {TaskRow} row */
 export function markOf(row) {
-  if (row.group === 'needs_you') return row.question ? 'asks' : row.verdict === 'unverified'
-    || row.verdict === 'out_of_scope' ? row.verdict : 'needs';
+  if (row.group === 'needs_you') return row.state in MARKS && row.state !== 'waiting' ? row.state : 'needs';
   if (row.group === 'running') {
     const doing = row.run?.doing ?? (row.landing ? 'landing' : 'running');
     return doing in MARKS ? doing : 'running';
   }
   if (row.group === 'waiting') {
     if (row.until) return 'put_off';
-    return row.reason.startsWith('waits for ') ? 'depends' : 'waiting';
+    return row.way_on?.task ? 'depends' : 'waiting';
   }
   return row.verdict === 'checked' || row.verdict === 'plausible' ? row.verdict : 'closed';
 }

@@ -64,9 +64,8 @@ function stateWords(row, mark) {
     </span>`;
   if (row.group === 'running' && row.attempt > 1) return html`<span class="word">run ${row.attempt}${row.attempts
     ? ` of ${row.attempts}` : ''}</span>`;
-  if (row.group === 'done' && row.landing === 'landed') return html`<span class="word">landed</span>`;
-  if (row.group === 'done' && row.verdict) return html`<span class="word">${wordOf(row.verdict)}</span>`;
-  return '';
+  if (row.state === 'done' && row.verdict) return html`<span class="word">${wordOf(row.verdict)}</span>`;
+  return row.group === 'running' || row.state === 'waiting' ? '' : html`<span class="word">${row.state}</span>`;
 }
 
 /** @param {string} id */

@@ -12,7 +12,7 @@ import {plain, visible, visibleLine, withoutPointers} from '../../core/text.js';
 import {AnswerBox} from '../../parts/answer_box.js';
 import {ContextGauge, Cost} from '../../parts/figures.js';
 import {Problem} from '../../parts/problem.js';
-import {Badge, markOf, wordOf} from '../../parts/status.js';
+import {Badge, markOf} from '../../parts/status.js';
 import {actKeys} from '../list/task_keys.js';
 import {Ago, Elapsed} from '../../parts/time.js';
 import {DiffTab} from '../diff/diff.js';
@@ -81,7 +81,7 @@ function Head({row, whole}) {
         onClick=${() => begin(verb, [row.id])}>${act.label}${act.key ? html` <span class="key">${act.key}</span>` : ''}
         </button>`)}</span></div>
     <ul class="facts">
-      <li><${Badge} name=${mark} words=${row.group === 'needs_you' && mark !== 'asks' ? `${wordOf(mark)}` : ''}/></li>
+      <li><${Badge} name=${mark} words=${row.group === 'running' ? '' : row.state}/></li>
       ${row.group === 'running' || row.since === null ? ''
         : html`<li>${row.group === 'done' ? html`<${Ago} at=${row.since}/>` : html`<${Elapsed} since=${row.since}/>`}
         </li>`}
