@@ -1,6 +1,10 @@
 """Command lines that other programs and bd's own documentation use, on fleet's own queues."""
 
+import json
+
 import pytest
+
+from fleet.bd.actor import actor, owner
 
 
 class TestFinding:
@@ -167,3 +171,182 @@ class TestTexts:
         bd.tasks("a", "b")
         bd.ok("dep add b a")
         assert bd.json("dep tree a --reverse") == bd.json("dep tree a --direction up")
+
+
+class TestVerbs:
+    def test_stale_lists_what_was_not_changed_for_days(self, bd):
+        """The oldest change first; closed tasks and fresh ones are not in the list."""
+        bd.tasks("a", "b", "c", "d", labels=("x",))
+        bd.ok("close c")
+        bd.ok("update d -s blocked")
+        bd.clock.pass_(days=31)
+        bd.ok("update b --title new")
+        assert [row["id"] for row in bd.json("stale")] == ["fleet-a"]
+        assert [row["id"] for row in bd.json("stale --status blocked")] == ["fleet-d"]
+        bd.clock.pass_(days=2)
+        assert [row["id"] for row in bd.json("stale --days 1 --limit 5")] == ["fleet-a", "fleet-b"]
+        assert bd.json("stale --label y") == []
+        assert bd.refused("stale --days 0") == "--days must be at least 1"
+        assert bd.refused("stale --status closed").startswith("invalid status 'closed'")
+
+    @pytest.mark.parametrize(
+        ("line", "edge", "names"),
+        [
+            ("supersede a --with b", "supersedes", ("superseded", "replacement")),
+            ("duplicate a --of b", "duplicates", ("duplicate", "canonical")),
+        ],
+    )
+    def test_a_task_that_another_stands_for_is_closed_and_connected(self, bd, line, edge, names):
+        """The reader of the closed one finds the other."""
+        bd.tasks("a", "b")
+        old, new = names
+        assert bd.json(line) == {
+            old: "fleet-a", new: "fleet-b", "status": "closed", "schema_version": 1,
+        }  # fmt: skip
+        shown = bd.json("show a")[0]
+        assert shown["status"] == "closed"
+        assert shown["dependencies"][0]["dependency_type"] == edge
+        assert bd.json("ready --type task")[0]["id"] == "fleet-b"
+        bd.ok(line)
+        flag = line.split()[2]
+        assert bd.refused(f"{line.split()[0]} b {flag} b").startswith("cannot mark an issue as")
+        assert "not set" in bd.refused(f"{line.split()[0]} b")
+
+    def test_a_heartbeat_renews_the_holders_claim_alone(self, bd):
+        """Agents outside fleet keep their claims by it."""
+        bd.tasks("a", "b")
+        bd.ok("update a --claim")
+        bd.clock.pass_(minutes=4)
+        answer = bd.json("heartbeat a")
+        assert (answer["id"], answer["owner"], answer["status"]) == ("fleet-a", "ann", "heartbeat")
+        assert bd.json("show a")[0]["lease_expires_at"] == "2026-11-15T12:09:02Z"
+        assert bd.json("hb a")["id"] == "fleet-a"
+        assert "already claimed by ann" in bd.refused("heartbeat a", BEADS_ACTOR="bob")
+        assert "fleet-b status open" in bd.refused("heartbeat b")
+
+    def test_named_values_are_kept_beside_memories(self, bd):
+        """Scripts keep their state with the queue; a memory cannot be smuggled in."""
+        assert bd.json("kv set deploy staging") == {
+            "key": "deploy", "value": "staging", "schema_version": 1,
+        }  # fmt: skip
+        assert bd.ok("kv get deploy") == "staging\n"
+        assert bd.json("kv list") == {"deploy": "staging", "schema_version": 1}
+        missing = bd("kv get nope --json")
+        assert (missing.code, missing.json["found"]) == (1, False)
+        assert "reserved" in bd.refused("kv set memory.x y")
+        bd.ok("kv clear deploy")
+        assert bd.json("kv list") == {"schema_version": 1}
+        assert bd.json("memories") == {"schema_version": 1}
+
+    def test_ping_says_how_long_it_took(self, bd):
+        """A health check reads the figure."""
+        assert bd.json("ping")["total_ms"] >= 0
+
+    def test_what_is_as_wished_already_is_told_in_one_sentence(self, bd):
+        """With the status, as in bd; it is no failure."""
+        bd.tasks("a")
+        for line, said in (
+            ("undefer a", "fleet-a is not deferred (status: open)"),
+            ("reopen a", "fleet-a is already open"),
+        ):
+            answer = bd(line)
+            assert (answer.code, answer.err) == (0, f"{said}\n")
+        assert bd.refused("defer a --reason '  '") == "reason cannot be empty"
+
+
+class TestSettings:
+    def test_a_type_of_a_clients_own_is_one_as_soon_as_it_is_set(self, bd):
+        """Gascity and gastown name theirs at set-up."""
+        assert "invalid issue type" in bd.refused("create x -t convoy")
+        assert bd.json("config set types.custom 'convoy, slot'")["key"] == "types.custom"
+        assert bd.ok("config get types.custom") == "convoy, slot\n"
+        made = bd.new("x -t convoy")
+        assert bd.json("list --type convoy")[0]["id"] == made
+        bd.ok(f"update {made} -t slot")
+        bd.ok("config unset types.custom")
+        assert bd.json("config get types.custom")["value"] == ""
+        assert "invalid issue type" in bd.refused("create x -t convoy")
+
+    def test_a_status_of_a_clients_own_is_shown_and_found(self, bd):
+        """No such task is work, and one of category done is closed."""
+        bd.ok("config set status.custom 'in_review:wip,staged,parked:frozen,shipped:done'")
+        bd.tasks("a", "b", "c", "d", "e")
+        for name, status in zip("abcd", ("in_review", "staged", "parked", "shipped"), strict=True):
+            (changed,) = bd.json(f"update {name} --status {status}")
+            assert changed["status"] == status
+            assert bd.json(f"list --status {status}")[0]["id"] == f"fleet-{name}"
+            assert f"  {status}" in bd.ok("list --all")
+        assert [row["id"] for row in bd.json("ready")] == ["fleet-e"]
+        assert [row["id"] for row in bd.json("list --status staged,open")] == ["fleet-e", "fleet-b"]
+        assert "fleet-d" not in [row["id"] for row in bd.json("list")]
+        bd.ok("update a --status open")
+        bd.ok("undefer c")
+        bd.ok("reopen d")
+        assert [row["status"] for row in bd.json("show a c d")] == ["open"] * 3
+        bd.ok("update c --status deferred")
+        assert bd.json("show c")[0]["status"] == "deferred"
+
+    def test_an_export_brings_such_a_status_back(self, bd):
+        """Every line of an export can be imported again."""
+        bd.ok("config set status.custom staged")
+        bd.tasks("a")
+        bd.ok("update a -s staged")
+        lines = bd.ok("export")
+        assert '"status":"staged"' in lines
+        bd.ok("delete a --force")
+        bd("import -", stdin=lines)
+        assert bd.json("show a")[0]["status"] == "staged"
+        assert bd.json("ready") == []
+
+    @pytest.mark.parametrize(
+        ("line", "why"),
+        [
+            ("config set status.custom a:b", 'invalid category "b" for status "a"'),
+            ("config set status.custom open", 'invalid status "open"'),
+            ("config set jira.url x", "`bd config set jira.url` means nothing"),
+        ],
+    )
+    def test_a_setting_that_would_do_nothing_is_refused(self, bd, line, why):
+        """A value that is stored and ignored would lie."""
+        assert bd.refused(line).startswith(why)
+
+
+class TestClaims:
+    def test_an_import_does_not_lengthen_a_claim_that_lives(self, bd):
+        """The edit lands; the signs of life of the holder here count."""
+        bd.tasks("a")
+        bd.ok("update a --claim")
+        before = bd.json("show a")[0]
+        line = {
+            **before, "updated_at": "2026-11-15T20:00:00Z", "notes": "from elsewhere",
+            "heartbeat_at": "2026-11-16T12:00:00Z", "lease_expires_at": "2026-11-17T12:00:00Z",
+        }  # fmt: skip
+        assert bd("import -", stdin=json.dumps(line)).code == 0
+        after = bd.json("show a")[0]
+        assert after["notes"] == "from elsewhere"
+        assert after["lease_expires_at"] == before["lease_expires_at"]
+
+
+def test_the_author_is_the_one_that_the_repository_names(tmp_path):
+    """Git's order: the repository's own user comes before the user's, as in a container without."""
+    (tmp_path / "repo/.git/refs").mkdir(parents=True)
+    (tmp_path / "repo/.git/objects").mkdir()
+    (tmp_path / "repo/.git/HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / "repo/.git/config").write_text("[user]\n\tname = Bot\n\temail = bot@x\n")
+    (tmp_path / ".gitconfig").write_text("[user]\n\tname = Ann\n\temail = ann@x\n")
+    (tmp_path / "repo/below").mkdir()
+    env = {"HOME": str(tmp_path)}
+    assert actor(env, tmp_path / "repo/below") == "Bot"
+    assert owner(env, tmp_path / "repo/below") == "bot@x"
+    assert (actor(env), owner(env)) == ("Ann", "ann@x")
+    assert actor({**env, "BEADS_ACTOR": "cy"}, tmp_path / "repo") == "cy"
+
+
+def test_create_prints_bds_flat_object_unless_the_envelope_is_asked_for(bd):
+    """Bd 1.3 prints the object; older clients set the variable and read `data`."""
+    flat = bd.json("create one")
+    assert flat["title"] == "one"
+    assert "data" not in flat
+    wrapped = bd.json("create two", BD_JSON_ENVELOPE="1")
+    assert wrapped["data"]["title"] == "two"
+    assert wrapped.keys() == {"data", "schema_version"}

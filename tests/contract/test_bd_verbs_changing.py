@@ -257,7 +257,7 @@ def test_reopen_makes_it_open_again(bd):
     assert bd("ready --json").ids == [task]
     again = bd(f"reopen {task}")
     assert again.code == 0
-    assert again.err == f"{task}: {task} is not closed: it is open\n"
+    assert again.err == f"{task} is already open\n"
     assert bd(f"reopen {task} nope").code == 1
     bd(f"close {task}")
     assert bd(f"reopen {task}").out == f"Reopened {task}: first\n"

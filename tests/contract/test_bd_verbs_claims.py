@@ -60,7 +60,7 @@ class TestEdits:
         assert bd.json("undefer b")[0]["status"] == "open"
         said = bd("undefer a --json")
         assert (said.code, said.out) == (0, "")
-        assert 'fleet-a has status "open"' in said.err
+        assert "fleet-a is not deferred (status: open)" in said.err
 
     def test_a_past_date_is_warned_of(self, bd):
         """It is stored, and the person is told that it has no effect."""

@@ -4,27 +4,30 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
-def actor(env: Mapping[str, str]) -> str:
-    """$BEADS_ACTOR, $BD_ACTOR, git's user.name, $USER, in this order."""
+def actor(env: Mapping[str, str], cwd: Path | None = None) -> str:
+    """$BEADS_ACTOR, $BD_ACTOR, git's user.name, $USER, in this order. `cwd` is the directory whose
+    repository may name the user.
+    """
     return (
         env.get("BEADS_ACTOR")
         or env.get("BD_ACTOR")
         or env.get("GIT_AUTHOR_NAME")
-        or _git(env, "name")
+        or _git(env, cwd, "name")
         or env.get("USER")
         or "unknown"
     )
 
 
-def owner(env: Mapping[str, str]) -> str:
+def owner(env: Mapping[str, str], cwd: Path | None = None) -> str:
     """The mail address to record as the owner of a new task; empty if git has none."""
-    return env.get("GIT_AUTHOR_EMAIL") or _git(env, "email")
+    return env.get("GIT_AUTHOR_EMAIL") or _git(env, cwd, "email")
 
 
-def _git(env: Mapping[str, str], key: str) -> str:
-    """One value of the user's own git configuration, read without starting git."""
+def _git(env: Mapping[str, str], cwd: Path | None, key: str) -> str:
+    """One value of git's configuration, the repository's first, read without starting git."""
     home = env.get("HOME", "")
-    places = [Path(env["GIT_CONFIG_GLOBAL"])] if "GIT_CONFIG_GLOBAL" in env else []
+    places = [] if cwd is None else _of_repository(cwd)
+    places += [Path(env["GIT_CONFIG_GLOBAL"])] if "GIT_CONFIG_GLOBAL" in env else []
     if home:
         xdg = Path(env.get("XDG_CONFIG_HOME") or Path(home, ".config"))
         places += [Path(home, ".gitconfig"), xdg / "git" / "config"]
@@ -33,6 +36,13 @@ def _git(env: Mapping[str, str], key: str) -> str:
         if found:
             return found.strip('"')
     return ""
+
+
+def _of_repository(cwd: Path) -> list[Path]:
+    from fleet.git import repository  # for commands that change something
+
+    found = repository.find(str(cwd))
+    return [] if found is None else [Path(found.common_dir, "config")]
 
 
 def _user_section(place: Path) -> Mapping[str, str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any, TextIO
 
 import msgspec
@@ -70,6 +71,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     stdin: TextIO
     #: How a file that the line names is read.
     read_file: Callable[[str], bytes]
+    #: The directory whose repository may name the user; None: no person called from one.
+    cwd: Path | None = None
 
     @property
     def json(self) -> bool:
@@ -87,7 +90,13 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     def actor(self) -> str:
         from fleet.bd.actor import actor
 
-        return self.line.text("actor") or actor(self.env)
+        return self.line.text("actor") or actor(self.env, self.cwd)
+
+    @property
+    def owner(self) -> str:
+        from fleet.bd.actor import owner
+
+        return owner(self.env, self.cwd)
 
     @property
     def now(self) -> datetime:

@@ -26,6 +26,10 @@ VERBS: Mapping[str, str] = {
     "comments": "comment:COMMENTS",
     "comments add": "comment:COMMENTS_ADD",
     "comments list": "comment:COMMENTS",
+    "config get": "kv:CONFIG_GET",
+    "config list": "kv:CONFIG_LIST",
+    "config set": "kv:CONFIG_SET",
+    "config unset": "kv:CONFIG_UNSET",
     "count": "list_:COUNT",
     "create": "create:CREATE",
     "defer": "edits:DEFER",
@@ -37,12 +41,19 @@ VERBS: Mapping[str, str] = {
     "dep rm": "dep:REMOVE",
     "dep tree": "dep:TREE",
     "done": "close:CLOSE",
+    "duplicate": "close:DUPLICATE",
     "epic status": "list_:EPIC_STATUS",
     "export": "import_export:EXPORT",
     "forget": "comment:FORGET",
+    "hb": "edits:HEARTBEAT",
+    "heartbeat": "edits:HEARTBEAT",
     "help": "about:HELP",
     "human list": "list_:HUMAN_LIST",
     "import": "import_export:IMPORT",
+    "kv clear": "kv:KV_CLEAR",
+    "kv get": "kv:KV_GET",
+    "kv list": "kv:KV_LIST",
+    "kv set": "kv:KV_SET",
     "label add": "edits:LABEL_ADD",
     "label list": "edits:LABEL_LIST",
     "label remove": "edits:LABEL_REMOVE",
@@ -50,6 +61,7 @@ VERBS: Mapping[str, str] = {
     "memories": "comment:MEMORIES",
     "new": "create:CREATE",
     "note": "edits:NOTE",
+    "ping": "about:PING",
     "prime": "about:PRIME",
     "priority": "edits:PRIORITY",
     "q": "create:QUICK",
@@ -59,8 +71,10 @@ VERBS: Mapping[str, str] = {
     "reopen": "edits:REOPEN",
     "search": "list_:SEARCH",
     "show": "show:SHOW",
+    "stale": "list_:STALE",
     "stats": "list_:STATS",
     "status": "list_:STATS",
+    "supersede": "close:SUPERSEDE",
     "unclaim": "edits:UNCLAIM",
     "undefer": "edits:UNDEFER",
     "update": "update:UPDATE",
@@ -75,7 +89,6 @@ STORAGE: Mapping[str, tuple[int, str, str]] = {
     "sync": (0, "no-remote", "Nothing to sync: every change is in fleet's queue already."),
     "init": (0, "ok", "Nothing to do: fleet's queue is there already."),
     "info": (0, "ok", "Fleet's own queue answers; `bd where` says where it is."),
-    "ping": (0, "ok", "The queue answers."),
     "setup": (1, "needs-beads", "setup needs beads: fleet init --queue beads"),
     "hooks": (1, "needs-beads", "hooks need beads: fleet init --queue beads"),
     "doctor": (1, "needs-beads", "bd doctor needs beads; `fleet doctor` checks fleet."),
@@ -122,6 +135,7 @@ def answer(
     err: TextIO | None = None,
     stdin: TextIO | None = None,
     read_file: Callable[[str], bytes] | None = None,
+    cwd: Path | None = None,
 ) -> int:
     """Carry out one bd command line, print the reply, and return the exit code."""
     name, rest = split_command(args)
@@ -135,7 +149,7 @@ def answer(
     try:
         call = read_line(
             args, queue, env=env, settings=settings,
-            out=out, err=err, stdin=stdin, read_file=read_file,
+            out=out, err=err, stdin=stdin, read_file=read_file, cwd=cwd,
         )  # fmt: skip
     except FlagError as error:
         print(harmless(f"Error: {error}"), file=err or sys.stderr)
@@ -153,6 +167,7 @@ def read_line(
     err: TextIO | None = None,
     stdin: TextIO | None = None,
     read_file: Callable[[str], bytes] | None = None,
+    cwd: Path | None = None,
 ) -> Call:
     """The line as a call of a verb. Raises FlagError where bd would not accept the line."""
     for number, word in enumerate(args, start=1):
@@ -165,7 +180,7 @@ def read_line(
     line = parse_line(name, (*verb.flags, *GLOBAL), rest)
     return call_of(
         name, verb, line, queue, env=env, settings=settings,
-        out=out, err=err, stdin=stdin, read_file=read_file,
+        out=out, err=err, stdin=stdin, read_file=read_file, cwd=cwd,
     )  # fmt: skip
 
 
@@ -181,6 +196,7 @@ def call_of(
     err: TextIO | None = None,
     stdin: TextIO | None = None,
     read_file: Callable[[str], bytes] | None = None,
+    cwd: Path | None = None,
 ) -> Call:
     """The call of a verb with a line that was read before."""
     return Call(
@@ -194,6 +210,7 @@ def call_of(
         err=err or sys.stderr,
         stdin=stdin or sys.stdin,
         read_file=read_file or _from_disk,
+        cwd=cwd,
     )
 
 

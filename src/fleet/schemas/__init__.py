@@ -65,6 +65,7 @@ from fleet.schemas.receipt import (
 from fleet.schemas.task import (
     BLOCKING,
     CLAIM_LASTS,
+    CUSTOM_STATUS,
     NOT_WORK,
     STATUSES,
     Blocked,

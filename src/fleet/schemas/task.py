@@ -16,6 +16,9 @@ from fleet.schemas.waits import SetAside, ToLand, Waits, words
 Status = Literal["open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 
+#: In `Task.extra`: the name to show in place of the status.
+CUSTOM_STATUS = "custom_status"
+
 #: Dependency types that keep a task from being ready while their target is open.
 BLOCKING = ("blocks", "conditional-blocks")
 
@@ -192,6 +195,11 @@ class Task(Struct, frozen=True, kw_only=True):
     def why_blocked(self) -> str:
         """Why the task is blocked, in words; empty: no reason is known."""
         return "" if self.waits is None else words(self.waits, self.id)
+
+    @property
+    def shown_status(self) -> str:
+        """The status, or the name that a client of bd gave it (`bd config set status.custom`)."""
+        return str(self.extra.get(CUSTOM_STATUS, self.status))
 
 
 class Lease(Struct, frozen=True, kw_only=True):

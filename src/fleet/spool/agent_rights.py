@@ -55,6 +55,7 @@ _COMMENT = 'say it in a comment: bd comment ID "…"'
 _ONLY_PEOPLE = f"Only people do that; {_ASK}"
 _OWN_END = 'To end your own task: bd close {task} --reason "…"'
 
+_PERSONS = Right(kind="refused", instead=_ONLY_PEOPLE)
 _READ = Right(kind="read")
 #: An expression can take for ever, and the supervisor would wait.
 _SLOW = frozenset(("label-regex",))
@@ -84,12 +85,13 @@ _CREATE = Right(
 #: Every command of bd.
 BD: Mapping[str, Right] = {
     **dict.fromkeys(
-        ("children", "comments", "comments list", "dep cycles", "dep list", "dep tree",
-         "epic status", "help", "human list", "label list", "memories", "prime", "recall",
-         "show", "stats", "status", "version", "view", "where"),
+        ("children", "comments", "comments list", "config get", "config list", "dep cycles",
+         "dep list", "dep tree", "epic status", "help", "human list", "kv get", "kv list",
+         "label list", "memories", "ping", "prime", "recall", "show", "stats", "status", "version",
+         "view", "where"),
         _READ,
     ),
-    **dict.fromkeys(("blocked", "count", "list", "search"), Right(
+    **dict.fromkeys(("blocked", "count", "list", "search", "stale"), Right(
         kind="read", refused_flags=_SLOW, instead="Labels of one form: --label-pattern",
     )),
     "ready": Right(
@@ -115,24 +117,27 @@ BD: Mapping[str, Right] = {
         flags=frozenset(("blocked-by", "depends-on", "type", "no-cycle-check")),
         instead=f"An agent connects its own task and follow-ups; of others {_COMMENT}",
     ),
-    **dict.fromkeys(("dep remove", "dep rm", "label add", "label remove", "priority"), _BY_COMMENT),
+    **dict.fromkeys(("dep remove", "dep rm", "duplicate", "label add", "label remove", "priority",
+         "supersede"), _BY_COMMENT),
     **dict.fromkeys(
         ("assign", "defer", "undefer", "unclaim"),
         Right(kind="refused", instead=f"{_OWN_END}; or {_ASK}"),
     ),
     "delete": Right(kind="refused", instead=f"Only people delete tasks; {_COMMENT}"),
     "import": Right(kind="refused", instead="To make tasks: bd create, or bd create --file"),
-    **dict.fromkeys(("remember", "forget"), Right(
+    **dict.fromkeys(("config set", "config unset"), _PERSONS),
+    **dict.fromkeys(("hb", "heartbeat"), Right(
+        kind="refused", instead="fleet renews the lease of each run; there is nothing to do."
+    )),
+    **dict.fromkeys(("remember", "forget", "kv clear", "kv set"), Right(
         kind="refused",
         instead="Memories are read by the agents of all tasks, so only people write them. Put what"
         " you know into KNOWLEDGE.md, or comment on the task that it helps.",
     )),
     **dict.fromkeys(
-        ("dolt", "sync", "init", "info", "ping", "setup", "hooks", "doctor"), _STORAGE
+        ("dolt", "sync", "init", "info", "setup", "hooks", "doctor"), _STORAGE
     ),
 }  # fmt: skip
-
-_PERSONS = Right(kind="refused", instead=_ONLY_PEOPLE)
 
 
 def _flags(names: Iterable[str]) -> str:

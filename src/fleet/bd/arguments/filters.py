@@ -13,7 +13,7 @@ from fleet.bd.pflag import Flag
 from fleet.errors import BadInput
 from fleet.queue.sql.row_mapping import to_micros
 from fleet.queue.sql.tracker.search import Condition, Search, holds
-from fleet.schemas import Task
+from fleet.schemas import STATUSES, Task
 
 #: The columns of the moments that flags such as --due-before compare.
 _MOMENTS = {
@@ -133,7 +133,7 @@ def _statuses(call: Call, flag: str) -> list[Condition]:
     words = [word.strip() for word in call.line.text(flag).split(",") if word.strip()]
     if not words or "all" in words:
         return []
-    statuses = [values.status(word) for word in words]
+    statuses = [values.status(call, word)[0] for word in words]
     one_of = Condition("tasks.status IN ($)", statuses)
     return [one_of] if "closed" in statuses else [Condition("not_closed"), one_of]
 
@@ -188,7 +188,7 @@ _Test = Callable[[Task], bool]
 
 def _fits(call: Call) -> _Test | None:
     """The filters on metadata and on the form of labels; None if the line has none."""
-    tests = [*_metadata(call), *_label_forms(call)]
+    tests = [*_metadata(call), *_label_forms(call), *_shown_statuses(call)]
     return (lambda task: all(test(task) for test in tests)) if tests else None
 
 
@@ -211,6 +211,13 @@ def _metadata(call: Call) -> Iterable[_Test]:
         return same and (not key or key in there)
 
     yield fits
+
+
+def _shown_statuses(call: Call) -> Iterable[_Test]:
+    """Tells statuses apart that `status.custom` added and that are one in the rows of tasks."""
+    words = {word.strip() for word in call.line.text("status").split(",")}
+    if words - {"", "all", *STATUSES}:
+        yield lambda task: task.shown_status in words
 
 
 def _label_forms(call: Call) -> Iterable[_Test]:

@@ -10,6 +10,8 @@ import msgspec
 from fleet.bd.command import Call
 from fleet.bd.pflag import Flag
 from fleet.errors import BadInput, NotFound
+from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.queue.sql.tracker.named_values import custom_statuses, custom_types
 from fleet.schemas import STATUSES, Settings, Status, settings_in
 
 TYPES = (
@@ -97,17 +99,22 @@ def issue_type(text: str) -> str:
     return _TYPE_ALIASES.get(text, text)
 
 
-def known_type(text: str) -> str:
+def known_type(queue: SqlQueue, text: str) -> str:
     kind = issue_type(text)
-    if kind not in TYPES:
-        raise BadInput(f'invalid issue type "{text}" (valid: {", ".join(TYPES)})')
+    known = TYPES if kind in TYPES else (*TYPES, *custom_types(queue))
+    if kind not in known:
+        raise BadInput(f'invalid issue type "{text}" (valid: {", ".join(known)})')
     return kind
 
 
-def status(text: str) -> Status:
-    if text not in get_args(Status):
-        raise BadInput(f'invalid status "{text}" (valid: {", ".join(STATUSES)})')
-    return text  # pyright: ignore[reportReturnType] - checked above
+def status(call: Call, text: str) -> tuple[Status, str]:
+    """The status of a task's row, and the name to show if `status.custom` added this one."""
+    if text in get_args(Status):
+        return text, ""  # pyright: ignore[reportReturnType] - checked above
+    custom = custom_statuses(call.queue)
+    if text not in custom:
+        raise BadInput(f'invalid status "{text}" (valid: {", ".join((*STATUSES, *custom))})')
+    return custom[text], text
 
 
 def edge_type(text: str) -> str:

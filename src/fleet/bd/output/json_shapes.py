@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from fleet.queue.sql.tracker.related import Blocker, Tally
-from fleet.schemas import CLAIM_LASTS, Comment, Dependency, Task
+from fleet.schemas import CLAIM_LASTS, CUSTOM_STATUS, Comment, Dependency, Task
 
 _NO_TIME = "0001-01-01T00:00:00Z"
 #: The fields of bd's Issue that are a task's own, in bd's order, around those of its claim.
@@ -38,7 +38,9 @@ def issue(task: Task) -> Shape:
     if task.estimated_minutes == 0:
         kept["estimated_minutes"] = 0
     labels = {"labels": list(task.labels)} if task.labels else {}
-    return _printable(kept) | task.extra | labels
+    kept["status"] = task.shown_status
+    extra = {name: value for name, value in task.extra.items() if name != CUSTOM_STATUS}
+    return _printable(kept) | extra | labels
 
 
 def _claim(task: Task) -> Shape:
@@ -97,7 +99,7 @@ def bare_neighbour(task: Task, kind: str) -> Shape:
     return {
         "id": task.id,
         "title": task.title,
-        "status": task.status,
+        "status": task.shown_status,
         "priority": task.priority,
         "issue_type": task.issue_type,
         "created_at": _NO_TIME,

@@ -12,7 +12,16 @@ from fleet.bd.output import json_shapes
 from fleet.errors import BadInput, FleetError
 from fleet.queue.sql.sql_queue import TITLE_LIMIT
 from fleet.queue.sql.tracker.import_export import Incoming, Memory
-from fleet.schemas import STATUSES, Comment, Dependency, Task, check_id, typed
+from fleet.schemas import (
+    CUSTOM_STATUS,
+    STATUSES,
+    Comment,
+    Dependency,
+    Status,
+    Task,
+    check_id,
+    typed,
+)
 from fleet.schemas.task import IN_METADATA
 
 _MOMENTS = (
@@ -33,14 +42,19 @@ _BESIDE = frozenset(
 )  # fmt: skip
 
 
-def read_lines(lines: Iterator[bytes], now: datetime) -> Iterator[Incoming | Memory]:
-    """The rows of a file as they come. A line that cannot be one is refused by its number."""
+def read_lines(
+    lines: Iterator[bytes], now: datetime, custom: Mapping[str, Status]
+) -> Iterator[Incoming | Memory]:
+    """The rows of a file as they come. A line that cannot be one is refused by its number.
+
+    `custom` are the statuses that `status.custom` adds, with those of tasks' rows.
+    """
     for number, raw in enumerate(lines, start=1):
         line = raw.strip()
         if not line:
             continue
         try:
-            row = _read(line, now)
+            row = _read(line, now, custom)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise BadInput(f"failed to parse JSONL line {number}: {error}") from None
         except FleetError as error:
@@ -49,7 +63,7 @@ def read_lines(lines: Iterator[bytes], now: datetime) -> Iterator[Incoming | Mem
             yield row
 
 
-def _read(line: bytes, now: datetime) -> Incoming | Memory | None:
+def _read(line: bytes, now: datetime, custom: Mapping[str, Status]) -> Incoming | Memory | None:
     body = typed.decode(line, dict[str, Any])
     _refuse_zero_bytes(body)
     if "_schema" in body or body.get("status") == "tombstone":
@@ -61,6 +75,9 @@ def _read(line: bytes, now: datetime) -> Incoming | Memory | None:
     extra = {k: v for k, v in given.items() if k not in _FIELDS and k not in _BESIDE}
     if given.get("wisp"):
         extra["ephemeral"] = True
+    status = str(given.get("status", ""))
+    if status in custom:
+        given["status"], extra[CUSTOM_STATUS] = custom[status], status
     if not isinstance(given.get("metadata", {}), dict):
         extra["metadata"] = given.pop("metadata")  # kept as it is, and given back as it is
     task = _task({k: v for k, v in given.items() if k in _FIELDS}, extra, now)

@@ -25,7 +25,7 @@ def row(task: Task, *notes: str) -> str:
         *notes,
     ]
     behind = f"  ({', '.join(facts)})" if facts else ""
-    text = f"{task.id}  P{task.priority}  {task.status:<11}  {task.title}{behind}"
+    text = f"{task.id}  P{task.priority}  {task.shown_status:<11}  {task.title}{behind}"
     return one_line(text)
 
 
@@ -78,7 +78,7 @@ def page(
 
 def _status(task: Task) -> str:
     """The status; of a blocked task how it stands, and why."""
-    return f"blocked ({row_state(task).words})" if task.status == "blocked" else task.status
+    return f"blocked ({row_state(task).words})" if task.status == "blocked" else task.shown_status
 
 
 def _head(task: Task) -> list[str]:

@@ -1,5 +1,6 @@
 """`bd version`, `where`, `help` and `prime`: what answers here, and what an agent has to know."""
 
+import time
 from itertools import accumulate
 from pathlib import Path
 
@@ -30,6 +31,14 @@ def _where(call: Call) -> Reply:
         value={"path": address, "database_path": address, "prefix": prefix},
         text=f"{address}\nprefix: {prefix}",
     )
+
+
+def _ping(call: Call) -> Reply:
+    start = time.monotonic()
+    call.queue.counts()
+    took = round((time.monotonic() - start) * 1000)
+    times = {"resolve_ms": 0, "store_ms": 0, "query_ms": took, "total_ms": took}
+    return Reply(value={"status": "ok", **times}, text=f"The queue answers: {took} ms")
 
 
 def _help(call: Call) -> Reply:
@@ -78,6 +87,7 @@ def _memories(call: Call) -> str:
 
 VERSION = Verb(run=_version, usage="bd version", about="Print version information")
 WHERE = Verb(run=_where, usage="bd where", about="Show where the queue is")
+PING = Verb(run=_ping, usage="bd ping", about="Check that the queue answers")
 HELP = Verb(run=_help, usage="bd help [command]", about="Help about any command")
 PRIME = Verb(
     run=_prime,

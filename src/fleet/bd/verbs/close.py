@@ -1,4 +1,4 @@
-"""`bd close` and `bd delete`."""
+"""`bd close`, `supersede`, `duplicate` and `delete`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -155,6 +155,36 @@ def _listed(removal: Removal) -> str:
     return f"{len(removal.tasks)} issue(s):\n{tasks}" + (f"\n{edges}" if edges else "")
 
 
+def _replaced(call: Call, flag: str, kind: str, was: str) -> Reply:
+    """Close a task that another one stands for, and connect the two."""
+    (word,) = values.exactly(call, 1)
+    if not call.line.text(flag):
+        raise BadInput(f'required flag(s) "{flag}" not set')
+    old, new = call.resolve(word), call.resolve(call.line.text(flag))
+    if old == new:
+        raise BadInput(f"cannot mark an issue as {was} itself")
+    with call.queue.db.writing():
+        call.queue.depend(old, new, kind, by=call.actor)
+        edit_task.close(call.queue, old, reason="", actor=call.actor, force=True)
+    names = {"supersedes": ("superseded", "replacement"), "duplicates": ("duplicate", "canonical")}
+    value = dict(zip(names[kind], (old, new), strict=True))
+    return call.confirmed(f"Marked {old} as {was} {new} (closed)", {**value, "status": "closed"})
+
+
+SUPERSEDE = Verb(
+    run=lambda call: _replaced(call, "with", "supersedes", "superseded by"),
+    usage="bd supersede <id> --with <new>",
+    about="Close an issue that a newer one replaces",
+    flags=(Flag("with", help="The replacement (required)"),),
+    writes=True,
+)
+DUPLICATE = Verb(
+    run=lambda call: _replaced(call, "of", "duplicates", "duplicate of"),
+    usage="bd duplicate <id> --of <canonical>",
+    about="Close an issue that another one repeats",
+    flags=(Flag("of", help="The issue that stays (required)"),),
+    writes=True,
+)
 CLOSE = Verb(
     run=_close,
     usage="bd close [id...] [flags]",

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fleet.bd.actor import owner
 from fleet.bd.arguments import values
 from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output.json_shapes import issue
@@ -12,7 +11,7 @@ from fleet.bd.pflag import Flag, ignored
 from fleet.errors import BadInput, FleetError
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.edit_task import Change, edit
-from fleet.schemas import Status, Task, typed
+from fleet.schemas import Task, typed
 
 _ID = re.compile(r"[A-Za-z0-9_]+(-[A-Za-z0-9_]+)+(\.[0-9]+)*")
 #: What --validate looks for in a description, by the type of the task.
@@ -50,7 +49,7 @@ def _create(call: Call) -> Reply:
 
 def _create_one(call: Call) -> Reply:
     draft = _draft_of(call)
-    status = values.status(call.line.text("status")) if call.line.has("status") else None
+    status = call.line.text("status")
     gate = _gate_of(call)
     with call.queue.writing(undo=call.line.switch("dry-run")):
         task = call.queue.add(draft)
@@ -69,10 +68,13 @@ def _create_one(call: Call) -> Reply:
     return made(call, [task], value=issue(task))
 
 
-def in_status(call: Call, task: Task, status: Status | None) -> Task:
-    if status is None:
+def in_status(call: Call, task: Task, word: str) -> Task:
+    """The task in the status that a word names; an empty word changes nothing."""
+    if not word:
         return task
-    return edit(call.queue, task.id, Change(status=status, force=True), actor=call.actor)
+    status, custom = values.status(call, word)
+    change = Change(status=status, custom_status=custom, force=True)
+    return edit(call.queue, task.id, change, actor=call.actor)
 
 
 def made(call: Call, tasks: Sequence[Task], *, value: object) -> Reply:
@@ -94,7 +96,7 @@ def _draft_of(call: Call) -> Draft:
     if parent is not None and line.has("id"):
         raise BadInput("--id and --parent cannot be given together")
     depends_on, blocks = edges_of(call, line.list("deps"))
-    described, kind = _described(call), values.known_type(line.text("type", "task"))
+    described, kind = _described(call), values.known_type(call.queue, line.text("type", "task"))
     if line.switch("validate"):
         _check_sections(kind, described)
     notes = [text for text in (line.text("notes"), line.text("append-notes")) if text]
@@ -109,7 +111,7 @@ def _draft_of(call: Call) -> Draft:
         parent=parent,
         inherit_labels=not line.switch("no-inherit-labels"),
         assignee=line.text("assignee"),
-        owner=owner(call.env),
+        owner=call.owner,
         created_by=call.actor,
         design=values.design(call) or "",
         acceptance_criteria=line.text("acceptance"),
@@ -147,7 +149,7 @@ def _quick_draft(call: Call) -> Draft:
     return Draft(
         title=" ".join(values.ids(call)),
         priority=values.priority(call.line.text("priority", "2")),
-        issue_type=values.known_type(call.line.text("type", "task")),
+        issue_type=values.known_type(call.queue, call.line.text("type", "task")),
         labels=call.line.list("labels"),
         parent=values.parent(call),
         metadata=values.with_settings({}, call.settings),

@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fleet.bd.actor import owner
 from fleet.bd.arguments import values
 from fleet.bd.arguments.natural_time import in_utc
 from fleet.bd.command import Call, Reply
@@ -54,7 +53,7 @@ def create_graph(call: Call, text: str) -> Reply:
             references = {name: ids[target] for name, target in named.items()}
             edit(call.queue, ids[key], Change(merge_metadata=references), actor=call.actor)
         for key, status in plan.statuses.items():
-            in_status(call, call.queue.get(ids[key]), values.status(status))
+            in_status(call, call.queue.get(ids[key]), status)
         tasks = [call.queue.get(task_id) for task_id in ids.values()]
     if call.line.switch("dry-run"):
         return _would_create([*plan.drafts.values()], edges=len(plan.edges))
@@ -100,14 +99,14 @@ def _markdown_draft(call: Call, title: str, body: str) -> Draft:
         title=title,
         description=sections["description"],
         priority=values.priority(sections.get("priority", "2")),
-        issue_type=values.known_type(sections.get("type", "task")),
+        issue_type=values.known_type(call.queue, sections.get("type", "task")),
         labels=_words(sections.get("labels", "")),
         depends_on=depends_on,
         blocks=blocks,
         assignee=sections.get("assignee", ""),
         design=sections.get("design", ""),
         acceptance_criteria=sections.get("acceptance", ""),
-        owner=owner(call.env),
+        owner=call.owner,
         created_by=call.actor,
         metadata=values.with_settings({}, call.settings),
     )
@@ -225,7 +224,7 @@ def _graph_of_json(call: Call, text: str) -> _GraphPlan:
     return _GraphPlan(
         drafts=drafts,
         edges=edges,
-        statuses={node.key: values.status(node.status) for node in nodes if node.status},
+        statuses={node.key: node.status for node in nodes if node.status},
         references={
             node.key: {name: end(key, "") for name, key in node.metadata_refs.items()}
             for node in nodes
@@ -243,8 +242,8 @@ def _node_draft(call: Call, node: _GraphNode, row: dict[str, Any]) -> Draft:
     minutes = draft.estimated_minutes if node.estimate is None else node.estimate
     return replace(
         draft,
-        issue_type=values.known_type(node.type),
-        owner=draft.owner or owner(call.env),
+        issue_type=values.known_type(call.queue, node.type),
+        owner=draft.owner or call.owner,
         created_by=call.actor,
         estimated_minutes=minutes,
         due_at=in_utc(draft.due_at),

@@ -13,7 +13,7 @@ from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.output.json_shapes import issue
 from fleet.bd.pflag import Flag
 from fleet.errors import BadInput, FleetError, NotFound, Refused
-from fleet.queue.sql.edit_task import Change, Stale, edit, same_actor, take
+from fleet.queue.sql.edit_task import Change, Stale, edit, heartbeat, same_actor, take
 from fleet.schemas import Task
 
 T = TypeVar("T")
@@ -78,10 +78,13 @@ def _defer(call: Call) -> Reply:
     until = values.moment(call, "until")
     if until is not None and until <= call.now:
         call.warn("Warning: --until names a moment in the past; the task is ready now")
+    reason = call.line.text("reason")
+    if call.line.has("reason") and not reason.strip():
+        raise BadInput("reason cannot be empty")
     change = Change(
         status="deferred",
         defer_until=UNSET if until is None else until,
-        append_notes=call.line.text("reason"),
+        append_notes=reason,
     )
     tasks = _edited(call, values.ids(call), change)
     return call.confirmed(_sentences("Deferred", tasks), [issue(task) for task in tasks])
@@ -90,7 +93,12 @@ def _defer(call: Call) -> Reply:
 def _undefer(call: Call) -> Reply:
     ids = [call.resolve(word) for word in values.ids(call)]
     change = Change(status="open", defer_until=None, if_status="deferred")
-    return _separately(call, ids, change, partial(_sentences, "Open again"))
+
+    def check(task: Task) -> None:
+        if task.status != "deferred":
+            raise Stale(f"{task.id} is not deferred (status: {task.status})")
+
+    return _separately(call, ids, change, partial(_sentences, "Open again"), check)
 
 
 def _reopen(call: Call) -> Reply:
@@ -99,7 +107,7 @@ def _reopen(call: Call) -> Reply:
 
     def check(task: Task) -> None:
         if task.status != "closed":
-            raise Stale(f"{task.id} is not closed: it is {task.status}")
+            raise Stale(f"{task.id} is already {task.status}")
 
     def reopened(tasks: Sequence[Task]) -> str:
         return "\n".join(f"Reopened {task.id}: {task.title}" for task in tasks)
@@ -132,6 +140,16 @@ def _unclaim(call: Call) -> Reply:
     return _separately(call, values.ids(call), change, partial(_sentences, "Unclaimed"), check)
 
 
+def _heartbeat(call: Call) -> Reply:
+    (word,) = values.exactly(call, 1)
+    try:
+        task = heartbeat(call.queue, call.resolve(word), actor=call.actor)
+    except (Refused, NotFound) as error:
+        raise BadInput(f"heartbeat {word}: {error.message}") from None
+    value = {"id": task.id, "status": "heartbeat", "owner": task.assignee}
+    return call.confirmed(_sentences("Claim renewed", [task]), value)
+
+
 def _separately(
     call: Call,
     words: Sequence[str],
@@ -143,11 +161,15 @@ def _separately(
     is a failure of the command unless the task only was in another status already.
     """
     tasks, refused = each(words, lambda word: _edited(call, [word], change, check)[0])
+    failed = False
     for word, error in refused:
-        call.warn(f"{word}: {error.message}")
-    failed = [error for _, error in refused if not (change.if_status and isinstance(error, Stale))]
+        if change.if_status and isinstance(error, Stale):
+            call.warn(error.message)
+        else:
+            failed = True
+            call.warn(f"{word}: {error.message}")
     value = [issue(task) for task in tasks] if tasks else UNSET
-    return call.confirmed(done(tasks), value, code=int(bool(failed)))
+    return call.confirmed(done(tasks), value, code=int(failed))
 
 
 def _relabel(call: Call) -> Reply:
@@ -215,6 +237,12 @@ REOPEN = Verb(
     usage="bd reopen [id...] [flags]",
     about="Reopen one or more closed issues",
     flags=(Flag("reason", short="r", help="Reason for reopening, kept as a comment"),),
+    writes=True,
+)
+HEARTBEAT = Verb(
+    run=_heartbeat,
+    usage="bd heartbeat <id>",
+    about="Renew your claim of an issue in progress",
     writes=True,
 )
 UNCLAIM = Verb(

@@ -14,6 +14,7 @@ from fleet.bd.verbs.list_ import counted
 from fleet.errors import BadInput
 from fleet.queue.sql.tracker import comments
 from fleet.queue.sql.tracker.import_export import Report, all_tasks, bring_in
+from fleet.queue.sql.tracker.named_values import custom_statuses
 from fleet.queue.sql.tracker.related import comments_of
 from fleet.schemas.shown_text import harmless_json
 
@@ -78,10 +79,11 @@ def _import(call: Call) -> Reply:
         raise BadInput("no file given: name one, or use 'bd import -' to import what you piped")
     source = "stdin" if name == "-" else name
     rehearse = call.line.switch("dry-run")
+    custom = custom_statuses(call.queue)
     with _opened(call, name) as lines:
         report = bring_in(
             call.queue,
-            jsonl.read_lines(lines, call.now),
+            jsonl.read_lines(lines, call.now, custom),
             allow_stale=call.line.switch("allow-stale"),
             dedup=call.line.switch("dedup"),
             rehearse=rehearse,

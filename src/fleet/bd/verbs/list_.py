@@ -3,6 +3,7 @@
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 from msgspec.structs import replace
 
@@ -13,6 +14,7 @@ from fleet.bd.output.json_shapes import Shape, brief, issue, parent_of, with_cou
 from fleet.bd.pflag import Flag, ignored
 from fleet.errors import BadInput
 from fleet.queue.sql.dependencies import epics
+from fleet.queue.sql.row_mapping import to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker.related import Tally, edges_from, tallies
 from fleet.queue.sql.tracker.search import (
@@ -39,6 +41,7 @@ _ORDERS: tuple[SortOrder, ...] = (
     "priority", "created", "updated", "closed", "status", "id", "title", "type", "assignee",
 )  # fmt: skip
 _SOME = 50
+_MAY_BE_STALE = ("open", "in_progress", "blocked", "deferred")
 _GROUPS: Mapping[str, CountGroup] = {
     "by-status": "status",
     "by-priority": "priority",
@@ -118,7 +121,7 @@ def _wanted(call: Call) -> Search:
     want = filters.search_of(call, without=("status",) if ready else ())
     types = filters.types_of(call)
     for kind in types:
-        values.known_type(kind)
+        values.known_type(call.queue, kind)
     shown = {*types, *(kind for flag in _HIDDEN if line.switch(flag) for kind in _HIDDEN[flag])}
     hidden = [kind for kinds in _HIDDEN.values() for kind in kinds if kind not in shown]
     where = [*want.where, *_children_of(line.text("parent"))]
@@ -181,6 +184,29 @@ def _human_list(call: Call) -> Reply:
         value=[issue(task) for task in tasks],
         text=lines.rows(tasks, "No issues wait for a person."),
     )
+
+
+def _stale(call: Call) -> Reply:
+    days = call.line.number("days", 30)
+    if days < 1:
+        raise BadInput("--days must be at least 1")
+    status = call.line.text("status")
+    if status and status not in _MAY_BE_STALE:
+        raise BadInput(f"invalid status '{status}'. Valid values: {', '.join(_MAY_BE_STALE)}")
+    statuses = Condition("tasks.status IN ($)", [status] if status else _MAY_BE_STALE[:2])
+    before = to_micros(call.now - timedelta(days=days))
+    want = filters.search_of(call, without=("status",))
+    limit = call.line.number("limit", _SOME)
+    want = replace(
+        want,
+        where=(*want.where, statuses, Condition("tasks.updated_at < $", (before,))),
+        order="updated",
+        reverse=True,
+        limit=limit if limit > 0 else None,
+    )
+    tasks = search(call.queue, want)
+    none = f"No issues without a change for {days} days."
+    return Reply(value=[issue(task) for task in tasks], text=lines.rows(tasks, none))
 
 
 def _count(call: Call) -> Reply:
@@ -279,6 +305,17 @@ HUMAN_LIST = Verb(
     usage="bd human list [flags]",
     about="List issues labelled 'human': those that wait for a person",
     flags=(Flag("status", short="s", help="Statuses by comma, or 'all'"),),
+)
+STALE = Verb(
+    run=_stale,
+    usage="bd stale [flags]",
+    about="List issues that were not changed for a while",
+    flags=(
+        Flag("days", "number", "d", help="Not changed for this many days (default 30)"),
+        Flag("status", short="s", help="open, in_progress (the default: both), blocked, deferred"),
+        *filters.LABELS,
+        _LIMIT,
+    ),
 )
 COUNT = Verb(
     run=_count,

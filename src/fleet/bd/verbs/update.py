@@ -64,9 +64,11 @@ def _change_of(call: Call) -> Change:
     """What the line asks for, whichever tasks are named."""
     line = call.line
     _refuse_mixtures(call)
+    status, custom = values.status(call, line.text("status")) if line.has("status") else (None, "")
     return Change(
         fields=_fields(call),
-        status=values.status(line.text("status")) if line.has("status") else None,
+        status=status,
+        custom_status=custom,
         assignee=line.text("assignee") if line.has("assignee") else None,
         defer_until=values.moment(call, "defer") if line.has("defer") else UNSET,
         append_notes=line.text("append-notes"),
@@ -80,7 +82,7 @@ def _change_of(call: Call) -> Change:
         force=line.switch("force"),
         session=line.text("session") or call.env.get("CLAUDE_SESSION_ID", ""),
         if_assignee=line.text("if-assignee") if line.has("if-assignee") else None,
-        if_status=values.status(line.text("if-status")) if line.has("if-status") else None,
+        if_status=values.status(call, line.text("if-status"))[0] if line.has("if-status") else None,
         if_fence=line.number("if-fence", 0) if line.has("if-fence") else None,
     )
 
@@ -120,7 +122,7 @@ def _fields(call: Call) -> dict[str, Any]:
     if line.has("priority"):
         fields["priority"] = values.priority(line.text("priority"))
     if line.has("type"):
-        fields["issue_type"] = values.known_type(line.text("type"))
+        fields["issue_type"] = values.known_type(call.queue, line.text("type"))
     if line.has("external-ref"):
         fields["external_ref"] = line.text("external-ref") or None
     if line.has("due"):

@@ -128,7 +128,7 @@ def _forward(fleet: Control, args: Sequence[str]) -> int:
             return forward(
                 fleet.home.path, args, patience=limit, invoked_in=_base(), before_output=end
             )
-    return answer(args, fleet.tracker, env=os.environ)
+    return answer(args, fleet.tracker, env=os.environ, cwd=_base())
 
 
 def _record_edits(fleet: Control) -> None:
@@ -160,7 +160,9 @@ def _create_on_sql(fleet: Control, name: str, own: FlagValues, rest: Sequence[st
     from fleet.control.acts.create import create_tasks  # git is not for every command of bd
 
     def add(settings: Settings) -> tuple[Sequence[Task], tuple[Call, Reply]]:
-        call = read_line([name, *rest], fleet.tracker, env=os.environ, settings=settings)
+        call = read_line(
+            [name, *rest], fleet.tracker, env=os.environ, settings=settings, cwd=_base()
+        )
         reply = carry_out(call)
         return reply.created, (call, reply)
 

@@ -88,7 +88,9 @@ def create(fleet: Control, wish: CreateAct) -> tuple[str, Task]:
             notes=wish.notes,
             priority=wish.priority,
             # On beads bd decides.
-            issue_type=wish.type if fleet.config.queue == "beads" else known_type(wish.type),
+            issue_type=(
+                wish.type if fleet.config.queue == "beads" else known_type(fleet.tracker, wish.type)
+            ),
             labels=wish.labels,
             parent=wish.parent,
             depends_on=tuple(("blocks", each) for each in wish.depends_on),

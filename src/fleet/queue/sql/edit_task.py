@@ -16,7 +16,7 @@ from fleet.queue.sql.row_mapping import task_of, to_columns, to_micros
 from fleet.queue.sql.sql_queue import TITLE_LIMIT, SqlQueue
 from fleet.queue.sql.tracker import comments
 from fleet.queue.sql.tracker.related import blockers_of, open_children
-from fleet.schemas import Status, Task
+from fleet.schemas import CUSTOM_STATUS, Status, Task
 from fleet.schemas.noted_waits import last_line, spoken_waits
 from fleet.schemas.waits import Asks, SetAside, Waits
 
@@ -38,6 +38,8 @@ class Change(Struct, frozen=True, kw_only=True):
     #: Fields of Task that are simply replaced.
     fields: Mapping[str, Any] = {}
     status: Status | None = None
+    #: The name to show in place of the status, if a client of bd named one of its own.
+    custom_status: str = ""
     assignee: str | None = None
     defer_until: datetime | UnsetType | None = UNSET
     append_notes: str = ""
@@ -81,6 +83,7 @@ def in_status(task: Task, status: Status, now: datetime) -> Task:
     if task.status == "closed":
         extra = {name: value for name, value in task.extra.items() if name != "closed_by_session"}
         task = structs.replace(task, closed_at=None, close_reason="", extra=extra)
+    task = structs.replace(task, extra=_shown_as(task.extra, ""))
     started = task.started_at or now if status == "in_progress" else task.started_at
     return structs.replace(
         task,
@@ -156,6 +159,20 @@ def claimed(task: Task, actor: str, now: datetime) -> Task:
     return structs.replace(
         task, assignee=actor, heartbeat_at=now, fence=task.fence + 1, updated_at=now
     )
+
+
+def heartbeat(queue: SqlQueue, task_id: str, *, actor: str) -> Task:
+    """Renew a person's claim. Raises Refused for a claim of another, or of a supervisor."""
+    with queue.db.writing():
+        task = take(queue, task_id)
+        if task.status != "in_progress":
+            raise Refused(f"issue not claimable: {task.id} status {task.status}")
+        if not same_actor(task.assignee, actor):
+            raise Refused(f"issue already claimed by {task.assignee}")
+        if task.lease_owner is not None:
+            raise Refused(f"a supervisor runs {task.id} and renews its lease")
+        save(queue, structs.replace(task, heartbeat_at=queue.db.now()))
+        return queue.get(task.id)
 
 
 def claim_next(queue: SqlQueue, want: "Search", *, actor: str) -> Task | None:
@@ -251,6 +268,8 @@ def _changed(before: Task, change: Change, now: datetime) -> Task:
         task = in_status(task, "open", now)
     elif isinstance(change.defer_until, datetime) and change.defer_until > now:
         task = in_status(task, "deferred", now)
+    if change.status is not None:
+        task = structs.replace(task, extra=_shown_as(task.extra, change.custom_status))
     if change.assignee is not None:
         if not same_actor(change.assignee, task.assignee):
             task = structs.replace(task, lease_owner=None, lease_until=None, heartbeat_at=None)
@@ -283,6 +302,11 @@ def _waits(before: Task, status: str, change: Change) -> Waits | None:
         return asked or SetAside(note=last_line(said))
     replaced = before.waits is None or isinstance(before.waits, Asks | SetAside)
     return asked if replaced and isinstance(asked, Asks) else before.waits
+
+
+def _shown_as(extra: Mapping[str, Any], custom: str) -> dict[str, Any]:
+    kept = {name: value for name, value in extra.items() if name != CUSTOM_STATUS}
+    return {**kept, CUSTOM_STATUS: custom} if custom else kept
 
 
 def _relabel(queue: SqlQueue, task: Task, change: Change) -> None:

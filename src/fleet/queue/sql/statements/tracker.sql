@@ -43,6 +43,13 @@ ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.up
 -- name: delete_memory
 DELETE FROM memories WHERE key = :key RETURNING value
 
+-- name: named_values
+SELECT key, value FROM meta WHERE substr(key, 1, length(CAST(:prefix AS TEXT))) = :prefix
+ORDER BY key
+
+-- name: delete_named_value
+DELETE FROM meta WHERE key = :key
+
 -- Dependencies: which task waits for which, and whose child it is.
 
 -- name: edge_type

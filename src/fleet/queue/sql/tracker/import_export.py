@@ -6,6 +6,7 @@ the task of its id only if it is newer; labels, comments and edges are added, ne
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
@@ -19,7 +20,7 @@ from fleet.queue.sql.row_mapping import task_of, to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker import comments as talk
 from fleet.queue.sql.tracker.related import tasks_of
-from fleet.schemas import Comment, Dependency, Task
+from fleet.schemas import CLAIM_LASTS, Comment, Dependency, Task
 from fleet.schemas.noted_waits import waits_in_notes
 
 _CHILD = re.compile(r"(.+)\.(\d{1,9})")
@@ -132,6 +133,9 @@ class _Arrival:
             after = structs.replace(after, waits=local.waits)
         else:
             after = _with_waits(after)
+        if after.status == "in_progress" and _is_held(local, self.queue.db.now()):
+            # The holder's own signs of life count, not those that a snapshot tells of.
+            after = structs.replace(after, heartbeat_at=local.heartbeat_at)
         changes = _changes(local, after)
         if local.lease_owner is not None:
             self.report.running.append(task.id)
@@ -218,6 +222,12 @@ def _with_waits(task: Task) -> Task:
     """The task with why it waits: another tracker has that in the notes alone."""
     blocked = task.status == "blocked"
     return structs.replace(task, waits=waits_in_notes(task.notes) if blocked else None)
+
+
+def _is_held(task: Task, now: datetime) -> bool:
+    """A person's claim of the task has not ended."""
+    seen = task.heartbeat_at
+    return task.status == "in_progress" and seen is not None and seen + CLAIM_LASTS > now
 
 
 def _second(task: Task) -> int:
