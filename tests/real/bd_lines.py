@@ -228,5 +228,8 @@ ACCEPTED = {
     "create x --waits-for nope --id fleet-t11": "bd makes a task that waits for nothing",
     "show {g} --json": "the reason for reopening is kept as a comment; bd has a journal for it",
     "dep list fleet-a nope --json": "an id that means no task is an error, as it is alone",
+    "list --json --pinned": "bd reads a field that no command sets; here it is a status",
+    "list --json --external-contains gh --pinned": "as above",
+    "status --json --no-blocked": "as `stats --json`",
     "stats --json": "bd does not compute the lead time and does not count the status pinned",
 }
