@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from fleet.control.queue.place_code import PlacedCode
 
 CREATING = ("create", "new", "q")
-CLOSING = ("close", "done", "update")
+CLOSING = ("close", "done", "duplicate", "supersede", "update")
 
 
 def bd(args: Sequence[str]) -> int:

@@ -12,10 +12,14 @@ from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.queue import PREFIX
 from fleet.runs import closed_by_hand
+from fleet.schemas import STATUSES
+
+#: Any other status closes the task, or may: a client of bd can add some of category `done`.
+_UNCLOSED = frozenset(STATUSES) - {"closed"}
 
 
 def note_closing(home: Home, args: Sequence[str], env: Mapping[str, str]) -> None:
-    """Note which tasks a line of `close`, `done` or `update` closes, and the actor."""
+    """Note which tasks a line may close, and the actor."""
     name, rest = split_command(args)
     verb = find_verb(name)
     if verb is None:
@@ -24,9 +28,9 @@ def note_closing(home: Home, args: Sequence[str], env: Mapping[str, str]) -> Non
         line = parse((*verb.flags, *(OWN if name == "update" else ()), *GLOBAL), rest)
     except FlagError:
         return  # the tracker says what is wrong with the line
-    if name == "update" and line.text("status") != "closed":
+    if name == "update" and line.text("status") in ("", *_UNCLOSED):
         return
-    for word in line.words[:1] if name == "done" else line.words:
+    for word in line.words if name in ("close", "update") else line.words[:1]:
         for task_id in (word, f"{PREFIX}-{word}"):
             with suppress(FleetError, OSError):  # no id at all, or a full disk
                 closed_by_hand.note(home.task(task_id), actor(env))
