@@ -132,3 +132,15 @@ def test_what_a_person_reviews_is_what_lands(scene):
     assert "+import os; EVIL = 1" in diff
     assert "+import os; EVIL = 1" in scene.fleet("review", receipt.task_id).stdout
     assert scene.repo.git("show", f"{landing.commit}:src/a.py") == EVIL.strip()
+
+
+def test_a_review_shows_pinned_files_as_they_land(scene):
+    """The agent eased the exam: what it left is no part of the work."""
+    scene.configure(land="ask")
+    script = f"echo 'a = 2' >> src/a.py; echo 'exit 0' > check/test.sh; {COMMIT}"
+    receipt, landing = play(scene, script, pins=("check/test.sh",))
+    assert landing.state == "asks"
+    shown = scene.fleet("review", receipt.task_id).stdout
+    assert "+a = 2" in shown
+    assert "+exit 0" not in shown
+    assert scene.repo.git("diff", "--name-only", "main", landing.commit) == "src/a.py"

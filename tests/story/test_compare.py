@@ -417,3 +417,16 @@ def test_on_beads_it_is_the_same(on_beads):
     (task,) = json.loads(scene.fleet("bd", "show", task_id, "--json").stdout)
     assert task["status"] == "closed"
     assert f"fleet task {entries['neat']['task_id']} receipt" in task["close_reason"]
+
+
+def test_an_entry_lands_with_pinned_files_as_they_were(scene):
+    """What was verified is shown and lands; the entry had eased its exam."""
+    scene.repo.commit(exam="grep -q TWO a\n")
+    coder(scene, "easing", "sed -i s/two/TWO/ a; echo true > exam; git commit -qam eased")
+    task = a_task(scene, verify=("sh exam",), pins=("exam",))
+    compare(scene, task, "--with", "neat", "--with", "easing", "--run")
+    assert known(scene, task)["easing"]["standing"] == "checked"
+    assert "+true" not in compare(scene, task, "--diff")
+    compare(scene, task, "--pick", "easing")
+    assert scene.repo.git("show", "main:a").splitlines()[1] == "TWO"
+    assert scene.repo.git("show", "main:exam") == "grep -q TWO a"

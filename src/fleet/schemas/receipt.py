@@ -336,6 +336,14 @@ class Receipt(Struct, frozen=True, kw_only=True):
     verdict: Verdict | None = None
 
     @property
+    def verified_tree(self) -> str:
+        """The tree that a claim which holds was verified on; empty: there is none."""
+        if self.verdict is None or self.verdict.broken:
+            return ""
+        checked = self.checks[0].tree if self.checks else ""
+        return checked or (self.changes.tree if self.changes is not None else "")
+
+    @property
     def checks_passed(self) -> bool:
         """There were verify commands, and all of them passed."""
         return bool(self.checks) and all(check.passed for check in self.checks)

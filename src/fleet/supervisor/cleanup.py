@@ -20,10 +20,12 @@ from fleet.git.clone.collect_work import Collected, cloned_work
 from fleet.git.clone.task_refs import TaskRefs, task_refs
 from fleet.git.clone.task_work import KEPT_FOR, remove_clone, why_kept
 from fleet.git.commit_words import message_of
+from fleet.git.refs import tree_of
 from fleet.home import Home, clone_record, landing_json
 from fleet.landing.fold.verify_fold import drop_spares
 from fleet.landing.tidy_landed import tidy_landed
 from fleet.landing.train_store import FOLDER as TRAINS
+from fleet.runs import receipt_json
 from fleet.runs.cli_state.state_directory import state_directory
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Task
@@ -199,8 +201,12 @@ def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
             return []
         work = cloned_work(home, refs)
         work.take_snapshot()
-        commit = work.committed(message_of(task.title, task.id))
-        added = commit != work.head
+        verified = _verified(home, task.id, work.tree)
+        if verified:  # with pinned files as they were
+            commit = work.candidate(verified, task.title)
+        else:
+            commit = work.committed(message_of(task.title, task.id))
+        added = work.tree != tree_of(work.git, work.head)
         brought = work.bring(commit)
         stays = why_kept(work, now - (task.closed_at or task.updated_at))
         reports = _brought_words(task.id, brought)
@@ -216,6 +222,15 @@ def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
             return reports
         remove_clone(home, refs)
         return [*reports, f"{task.id}: clone removed, {work_is}"]
+
+
+def _verified(home: Home, task_id: str, left: str) -> str:
+    """The tree that the latest run was verified on, if it left the tree `left`; else empty."""
+    run = latest_run(home.task(task_id))
+    receipt = receipt_json.read(run) if run is not None else None
+    if receipt is None or receipt.changes is None or receipt.changes.tree != left:
+        return ""
+    return receipt.verified_tree
 
 
 def _refs(home: Home, task_id: str) -> TaskRefs | None:

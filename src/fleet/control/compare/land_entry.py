@@ -11,9 +11,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.control import Control
+from fleet.control.compare.results import entry_work
 from fleet.errors import Refused
 from fleet.git import repository
-from fleet.git.clone.task_work import task_work
 from fleet.git.commit_words import author_in, message_of
 from fleet.git.land.fold import Candidate, claims_more, fold
 from fleet.git.land.follow.follow_checkout import finish_follows
@@ -41,7 +41,7 @@ class LandedEntry(Struct, frozen=True, kw_only=True):
 
 def land_entry(fleet: Control, task: Task, comparison: Comparison, entry: Entry) -> LandedEntry:
     """Land the work of an entry. Raises Refused with the way out."""
-    work = task_work(fleet.home, entry.task_id)
+    work = entry_work(fleet.home, entry.task_id)
     if work is None:
         raise Refused(
             f"{entry.task_id} has no clone and no branch that could be landed",

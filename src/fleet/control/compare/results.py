@@ -13,12 +13,12 @@ from fleet.control import Control
 from fleet.control.tasks.in_progress import InProgress, in_progress
 from fleet.control.usage import ENOUGH
 from fleet.errors import FleetError
-from fleet.git.clone.task_work import task_work
+from fleet.git.clone.task_work import TaskWork, task_work
 from fleet.home import Home
 from fleet.queue.protocol import Filter
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import Ending, read_ending
-from fleet.runs.run_directory import all_runs
+from fleet.runs.run_directory import all_runs, latest_run
 from fleet.schemas import Closed, FileChange, NeedsHuman, Receipt, Stopped, Task, Usage
 from fleet.schemas.budget import Spend
 from fleet.schemas.comparison import Comparison, Entry, EntryStanding, Result, Size
@@ -49,6 +49,15 @@ class EntryDiff(Struct, frozen=True, kw_only=True):
         )
 
 
+def entry_work(home: Home, task_id: str) -> TaskWork | None:
+    """The work of an entry: what was verified, if its last run was. None: the entry has neither a
+    clone nor a branch. Raises FleetError.
+    """
+    run = latest_run(home.task(task_id))
+    receipt = receipt_json.read(run) if run is not None else None
+    return task_work(home, task_id, verified=receipt.verified_tree if receipt is not None else "")
+
+
 def diff_of(
     fleet: Control, comparison: Comparison, entry: Entry, *, patch: bool = True
 ) -> EntryDiff:
@@ -57,7 +66,7 @@ def diff_of(
     if not entry.task_id:
         return gone
     try:
-        work = task_work(fleet.home, entry.task_id)
+        work = entry_work(fleet.home, entry.task_id)
         if work is None:
             return gone
         text = work.patch(comparison.commit) if patch else b""

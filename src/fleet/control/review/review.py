@@ -18,7 +18,7 @@ from fleet.control.tasks.task_files import Missing, read_whole, task_id_of
 from fleet.control.tasks.tell import LeftMessage, tell
 from fleet.errors import BadInput, FleetError, Refused
 from fleet.git.clone.task_work import task_work
-from fleet.home import clone_record, compare_json
+from fleet.home import clone_record, compare_json, landing_json
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Receipt, Task
@@ -77,10 +77,17 @@ def work_of(fleet: Control, word: str) -> WorkToReview:
 def _patch(fleet: Control, task_id: str) -> bytes:
     record = clone_record.read(fleet.home, task_id)
     if record is not None:
-        work = task_work(fleet.home, task_id)
+        work = task_work(fleet.home, task_id, verified=_to_land(fleet, task_id))
         if work is not None:
             return work.patch(record.commit)
     return b"".join(read_whole(diff_of(fleet, task_id)))
+
+
+def _to_land(fleet: Control, task_id: str) -> str:
+    """The tree that lands if the person approves; empty: nothing waits to land."""
+    landing = landing_json.believed(fleet.home, task_id)
+    waits = landing is not None and landing.state not in ("landed", "back") and not landing.host
+    return landing.tree if landing is not None and waits else ""
 
 
 def remarks_on(work: WorkToReview, comments: Sequence[LineComment]) -> list[Remark]:
