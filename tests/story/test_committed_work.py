@@ -164,3 +164,19 @@ def test_an_agent_finds_its_own_commit_again(scene):
     _, landing = play(scene, f"echo b > b; {COMMIT}; echo c > c")
     assert scene.repo.git("log", "--format=%s", "-1", f"{landing.commit}^") == "work"
     assert scene.repo.git("show", "--stat", "--format=", landing.commit).split()[0] == "c"
+
+
+@pytest.mark.parametrize("verify", [(), ("true",)])
+def test_an_empty_commit_is_no_change(scene, verify):
+    """A check that passes on the tree as it was says nothing of the work."""
+    lines = [
+        TOOL,
+        "git commit -q --allow-empty -m fix",
+        "bd close $FLEET_TASK_ID --reason done >&2",
+    ]
+    scene.repo.put("agent.sh", "\n".join([*lines, END]))
+    scene.repo.commit()
+    task_id = scene.add("agent.sh", coder="script", branch="main", verify=verify, expect="change")
+    assert scene.supervise("--until-idle").wait(60) == NEEDS_YOU, scene.screen()
+    verdict = receipt_json.read(scene.run(task_id)).verdict
+    assert [each.rule for each in verdict.findings] == ["no_effect"]

@@ -329,8 +329,12 @@ def _around(git: Git, repo: Repository, groups: Iterable[str] | None = None) -> 
 
 
 def _commits(git: Git, base: Base, head: str) -> tuple[str, ...]:
-    """Commits that HEAD contains now and did not contain at the start."""
+    """Commits that HEAD contains now and did not contain at the start; none if all of them together
+    change no file.
+    """
     if not head or head == base.head:
+        return ()
+    if base.head and tree_of(git, head) == tree_of(git, base.head):
         return ()
     range_of = [head, f"^{base.head}"] if base.head else [head]
     out = git.ask("rev-list", f"--max-count={MOST_COMMITS}", *range_of, "--")

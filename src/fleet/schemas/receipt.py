@@ -142,7 +142,7 @@ class Changes(Struct, frozen=True, kw_only=True):
     kept: tuple[str, ...] = ()
     #: Directories that hide themselves from git since: their own `.gitignore` names all in them.
     hidden: tuple[str, ...] = ()
-    #: New commits on the branch.
+    #: New commits on the branch; none where they change no file together.
     commits: tuple[str, ...] = ()
     misplaced: Misplaced = Misplaced()
     #: Where the whole difference is kept, below the run's directory; empty if there is none.

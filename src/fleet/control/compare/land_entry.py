@@ -15,7 +15,7 @@ from fleet.control.compare.results import entry_work
 from fleet.errors import Refused
 from fleet.git import repository
 from fleet.git.commit_words import author_in, message_of
-from fleet.git.land.fold import Candidate, claims_more, fold
+from fleet.git.land.fold import Candidate, fold, other_start
 from fleet.git.land.follow.follow_checkout import finish_follows
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.merge_trees import TreeConflict
@@ -83,7 +83,7 @@ def land_commit(
         there = "was there already"
         return LandedEntry(branch=branch, commit=target.tip, how=there, sentences=tuple(sentences))
     follows = is_ancestor(land.git, target.line, commit)
-    if not follows or claims_more(land.git, target.line, commit, base):
+    if not follows or other_start(land.git, target.line, commit, base):
         author = author_in(repo)
         work = Candidate(task_id="", commit=commit, message=message, author=author, base=base)
         made = fold(land.git, target.line, work)

@@ -23,7 +23,7 @@ from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.commit_object import write_commit
 from fleet.git.commit_words import author_in, message_of
 from fleet.git.git_command import Git, GitFailed
-from fleet.git.land.fold import claims_more
+from fleet.git.land.fold import other_start
 from fleet.git.land.merge_trees import MergedSides, merge_sides
 from fleet.git.own.fresh_git_dir import git_in
 from fleet.git.refs import commit_of, is_ancestor, merge_base, tree_of
@@ -90,7 +90,7 @@ class _GivenHistory:
     def of(self, commit: str, parent: str) -> str:
         """The commit, or one with the same files on `parent`, which the project then has."""
         git = self._work.git
-        if not claims_more(git, self._line, commit, self._base):
+        if not other_start(git, self._line, commit, self._base):
             return commit
         made = write_commit(
             git, tree_of(git, commit), parent, message=self._message, author=self._author

@@ -5,7 +5,8 @@ gives the same commit, whenever it is folded.
 
 An agent writes the history of a candidate. A history that names a later commit of the line as a
 parent says that the work has what that commit brought, and a merge by this history would take off
-the line whatever the work lacks. So the merge starts from a commit that fleet gave the agent.
+the line whatever the work lacks. A history that was set back lacks what the work removes. So the
+merge starts from a commit that fleet gave the agent.
 """
 
 from functools import partial
@@ -54,13 +55,13 @@ def fold(git: Git, onto: str, candidate: Candidate) -> Folded | TreeConflict:
         return Folded(commit=onto, tree=line.tree, parents=line.parents)
     # With the time of the newer side, the same fold is the same commit whenever it is made.
     at = max(line.at, work.at)
-    claims = claims_more(git, onto, candidate.commit, candidate.base)
-    if candidate.how == "rebase" and not claims:
+    start = other_start(git, onto, candidate.commit, candidate.base)
+    if candidate.how == "rebase" and not start:
         return _rebased(git, onto, candidate, at)
-    if claims and (shared := merge_base(git, onto, candidate.base)):
-        merged = merge_over(git, tree_of(git, shared), line.tree, work.tree)
+    if start:
+        merged = merge_over(git, tree_of(git, start), line.tree, work.tree)
     else:
-        merged = merge_commits(git, onto, candidate.commit, "" if claims else base)
+        merged = merge_commits(git, onto, candidate.commit, base)
     if isinstance(merged, TreeConflict):
         return merged
     parents = (onto, candidate.commit) if candidate.how == "merge" else (onto,)
@@ -69,17 +70,19 @@ def fold(git: Git, onto: str, candidate: Candidate) -> Folded | TreeConflict:
     return Folded(commit=commit, tree=merged, parents=parents)
 
 
-def claims_more(git: Git, line: str, commit: str, given: str) -> bool:
-    """Whether the history of a work names commits of the line that are not in the history of
-    `given`, the commit that fleet gave the work. False if nothing is given. Raises GitFailed.
+def other_start(git: Git, line: str, commit: str, given: str) -> str:
+    """Where to merge a work from, if not where its history says; empty: there, or nothing is given.
+
+    `given` is the commit that fleet gave the work. Raises GitFailed.
     """
-    if not given or given == line:
-        return False
+    if not given:
+        return ""
     related, found = git.judge("merge-base", "--all", line, commit)
     shared = found.decode().split() if related else []
     if shared in ([], [given]):
-        return False
-    return bool(git.line("rev-list", "--max-count=1", *shared, f"^{given}", "--"))
+        return ""
+    start = merge_base(git, line, given)
+    return "" if shared == [start] else start
 
 
 def _rebased(git: Git, onto: str, candidate: Candidate, at: int) -> Folded | TreeConflict:

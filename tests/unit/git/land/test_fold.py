@@ -63,6 +63,16 @@ def test_a_history_takes_nothing_off_the_line(repo, land, how):
     assert done.parents == ((line, ours) if how == "merge" else (line,))
 
 
+@pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
+def test_a_history_that_was_set_back_lands_as_it_was_shown(repo, land, how):
+    """The receipt shows the file that went with the commit as deleted."""
+    given = repo.commit("given", d="d\n")
+    work = side(repo, at=repo.first, b="new\n")
+    line = repo.commit("line", c="later\n")
+    done = fold(land.git, line, candidate(work, how, base=given))
+    assert in_own(land, "ls-tree", "--name-only", done.commit).split() == ["a", "b", "c"]
+
+
 def test_a_second_work_on_what_landed_is_merged_with_it(repo, land):
     """The task landed before, and its agent names another later commit as a parent."""
     landed = side(repo, a="mine\n")
