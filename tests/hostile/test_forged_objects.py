@@ -144,3 +144,16 @@ def test_a_review_shows_pinned_files_as_they_land(scene):
     assert "+a = 2" in shown
     assert "+exit 0" not in shown
     assert scene.repo.git("diff", "--name-only", "main", landing.commit) == "src/a.py"
+
+
+def test_a_commit_is_not_taken_at_its_name(scene):
+    """The name of the agent's commit leads to the commit before; the message says what is wrong."""
+    script = f"""
+    cp attic/evil.py src/a.py; {COMMIT}
+    git cat-file commit HEAD~ > good
+    python3 -I forge.py $(git rev-parse HEAD)=commit:good
+    """
+    receipt, landing = play(scene, script)
+    assert landing is None
+    assert "are not what their names say" in scene.fleet("show", receipt.task_id).stdout
+    assert on_main(scene, "src/a.py") == GOOD.strip()

@@ -132,7 +132,7 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
         now = base_now(base, run.home.path)
         damage = now.damage
         if base.snapshot and not changes.tree and not now.gone:
-            damage = damage or changes.trouble
+            damage = changes.trouble or damage
         trespasses = scope_findings(
             ScopeFacts(
                 base=base,
