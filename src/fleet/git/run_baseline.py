@@ -82,7 +82,7 @@ def record_base(
         base = structs.replace(_around(refs_of(own, repo, until), repo), shared=shared)
         git = Git(own, until)
         if work is not None:
-            tree, held = work.take_snapshot(keep=keep), work.head
+            tree, held = work.take_snapshot(keep=keep, weigh=False), work.head
         else:
             tree = _snapshot_of_start(own, repo, home, until, keep)
             held = _held(own, repo, until, key, base.head)
@@ -214,8 +214,8 @@ def changes_since(base: Base, run: Run, *, stored: bool = False) -> Changes:
         git = Git(own, until)
         known = _left_out_of(git, _key_of(run))
         if work is not None:
-            head, tree = work.head, work.take_snapshot(known=known, since=base.snapshot)
-            hidden = work.hidden
+            tree = work.take_snapshot(known=known, since=base.snapshot, weigh=False)
+            head, hidden = work.head, work.hidden
         else:
             head = read_refs(refs_of(own, repo, until), repo).head
             tree, hidden = _tree_now(own, repo, base, run, until, known, head)

@@ -112,11 +112,17 @@ class ClonedWork:
         return refs.latest() or commit_of(refs.git, refs.base_ref)
 
     def take_snapshot(
-        self, *, known: Mapping[str, str] = {}, since: str = "", keep: Path | None = None
+        self,
+        *,
+        known: Mapping[str, str] = {},
+        since: str = "",
+        keep: Path | None = None,
+        weigh: bool = True,
     ) -> TreeSnapshot:
         """Store all files, committed or not. `known`: files that an earlier snapshot left out, with
         their marks. With `since`, a commit of such a snapshot, directories that hide themselves
         since then are named in `hidden`. `keep` is where the index is kept for the next snapshot.
+        With `weigh`, all files are looked through again for what no commit can hold, for `beyond`.
         """
         with tree_snapshot.copied_index(self.git.repo, self._known_index()) as index:
             git = self._over(index)
@@ -128,7 +134,7 @@ class ClonedWork:
             )
             self.tree = now.id
             self._left_out = bool(now.left_out)
-            self.beyond = self._beyond(git, now)
+            self.beyond = self._beyond(git, now) if weigh else ""
             if keep is not None:
                 tree_snapshot.keep_index(index, keep)
             return now

@@ -74,15 +74,25 @@ class _Taking:
         store = f"{self._own.repo.git_dir}/objects"
         feed = "".join(f"{each}\n" for each in commits).encode() + self._known
         try:
-            copy_commits(self._there, commits, self._known + before, store)
-            self._own.ask("rev-list", "--objects", "--quiet", "--stdin", feed=feed)
+            if not (before and self._has_all(feed)):
+                copy_commits(self._there, commits, self._known + before, store)
+                self._own.ask("rev-list", "--objects", "--quiet", "--stdin", feed=feed)
             rows = self._own.ask("rev-list", "--parents", "--stdin", feed=feed).decode()
         except GitFailed as error:
             why = "its commits need objects that are not there, or are not what their names say"
             raise GitFailed(f"{why}: {error.message}", errno=error.errno) from None
         new = {commit: parents for commit, *parents in map(str.split, rows.splitlines())}
-        self._hold(heads_of(new))
+        held = set(before.decode().replace("^", "").split())
+        self._hold(heads_of(new) - held)
         return TakenCommits(stored=frozenset(commits), new=new)
+
+    def _has_all(self, feed: bytes) -> bool:
+        """Whether all objects are in fleet's own store since an earlier transfer."""
+        try:
+            self._own.ask("rev-list", "--objects", "--quiet", "--stdin", feed=feed)
+        except GitFailed:
+            return False
+        return True
 
     def _hold(self, heads: Iterable[str]) -> None:
         lines = "".join(f"update {self._ref}/{each} {each}\n" for each in sorted(heads))

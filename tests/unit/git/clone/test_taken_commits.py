@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from fleet.git.clone import taken_commits
 from fleet.git.clone.collect_work import cloned_work
 from fleet.git.clone.taken_commits import heads_of
 from fleet.git.clone.task_refs import task_refs
 from fleet.git.git_command import GitFailed
+from fleet.git.own.copied_objects import copy_commits
 from fleet.git.own.own_repository import known_repository, own_repository, stores_of
 from fleet.git.repository import find
 from tests.clones import TASK, clone_of, commit, git
@@ -43,6 +45,24 @@ def test_what_was_taken_stays_when_the_clone_goes(home, repo):
     assert work.git.line("show", "-s", "--format=%s", mine)
     held = work.git.line("for-each-ref", "--format=%(objectname)", f"refs/fleet/{TASK}/taken")
     assert held == mine
+
+
+def test_what_was_taken_is_not_copied_again(home, repo, monkeypatch):
+    """The end of a run, landing and cleanup each take over the same commits."""
+    copied = []
+
+    def copy(there, commits, *rest):
+        copied.append(set(commits))
+        copy_commits(there, commits, *rest)
+
+    monkeypatch.setattr(taken_commits, "copy_commits", copy)
+    place = clone_of(home, repo)
+    first = commit(place)
+    for _ in range(2):
+        assert set(work_of(home).taken.new) == {first}
+    second = commit(place, "b.txt", "more\n")
+    assert set(work_of(home).taken.new) == {first, second}
+    assert copied == [{first}, {first, second}]
 
 
 def test_an_object_under_another_name_is_not_taken(home, repo):
