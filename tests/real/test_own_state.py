@@ -160,9 +160,10 @@ def test_a_session_goes_on_when_a_box_is_put_up_or_taken_away(
 ):
     """Its files lie in the operator's directory without a box, and in the task's own with one."""
     gate = Gate(tmp_path)
-    plum = Shell(command=f"bd show {TASK}; {gate.command} # plum")
+    # A call that ended: codex tells of none before, and a session without one is not carried on.
+    plum, wait = Shell(command=f"bd show {TASK} # plum"), Shell(command=gate.command)
     # A CLI that is told to end may send one more request as its tool is cut off.
-    with ScriptedModel(plum, WORK, WORK, CLOSE, Say()) as model:
+    with ScriptedModel(plum, wait, WORK, WORK, CLOSE, Say()) as model:
         here = operator(cli, model, first)
         here.configure(permissions="bypass")
         here.fleet("config", "set", "--project", str(here.project), f"sandbox_write={tmp_path}")
@@ -177,5 +178,5 @@ def test_a_session_goes_on_when_a_box_is_put_up_or_taken_away(
         assert [run.spec().boxed for run in here.runs] == [first != "off", second != "off"]
         assert here.ending(2)["resumed"] is True
         assert here.ending(2)["session_id"] == here.ending(1)["session_id"]
-        assert "plum" in str(model.requests[1])
+        assert "plum" in str(model.requests[-1])
         assert not [run for run in here.runs if (run.path / "cli").exists()]
