@@ -45,8 +45,9 @@ class TreeSnapshot(Struct, frozen=True, kw_only=True):
 
 
 class Committed(Struct, frozen=True, kw_only=True):
-    """The commit of an agent that a snapshot adds to. Nothing that the commit holds is removed."""
+    """The last commit of an agent, from which a snapshot removes nothing."""
 
+    commit: str
     #: Submodules that the agent's commits moved: they stay as committed.
     links: frozenset[str] = frozenset()
 
@@ -152,8 +153,8 @@ def take_snapshot(
 
     What is below a directory in `without` is not read. New files in `known`, which an earlier
     snapshot left out with these marks, are left out, and so are new files at and below `shared`.
-    Files that the commit `commit` has are stored whatever rule leaves others out. With `committed`
-    the index holds a commit of the agent, from which nothing is removed.
+    Files that the commit `commit` has are stored whatever rule leaves others out. What `committed`
+    names is part of what the index holds, and nothing of it is removed.
     """
     root = git.repo.root
     found = _differing(git)
@@ -161,7 +162,9 @@ def take_snapshot(
     passed_over = {*known, *shared}
     new = [name for name in found.new if name not in passed_over and not name.startswith(folders)]
     held = _missing_in_index(git, commit) if commit else set[str]()
-    kept = found.gone if committed is not None else frozenset[str]()
+    kept = frozenset[str]()
+    if committed is not None and found.gone:
+        kept = found.gone & _files_of(git, committed.commit)
     settled = kept | (found.links & committed.links) if committed is not None else kept
     changed = [name for name in found.changed if name not in settled] + sorted(held)
     left_out = {name: quick_mark(f"{root}/{name}") for name in _in_the_way(new, kept)}
@@ -250,6 +253,11 @@ def _in_the_way(new: Iterable[str], kept: Iterable[str]) -> Iterator[str]:
         above = {name[:at] for at, each in enumerate(name) if each == "/"}
         if name in folders or not above.isdisjoint(kept):
             yield name
+
+
+def _files_of(git: Git, commit: str) -> set[str]:
+    listed = git.ask("ls-tree", "-r", "-z", "--name-only", commit).split(b"\0")
+    return {os.fsdecode(name) for name in listed if name}
 
 
 def _missing_in_index(git: Git, commit: str) -> set[str]:

@@ -22,7 +22,7 @@ from fleet.git.clone.source_facts import facts_of
 from fleet.git.clone.taken_commits import heads_of, own_git, take_commits
 from fleet.git.clone.task_refs import RefMove, TaskRefs, why_not_moved
 from fleet.git.commit_object import write_commit
-from fleet.git.commit_words import FLEET, author_in, message_of
+from fleet.git.commit_words import FLEET, TRAILER, author_in, message_of
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.own import left_out
 from fleet.git.own.copied_objects import copy_commits
@@ -148,13 +148,20 @@ class ClonedWork:
         return made if is_plain and not self._index.exists() else self._index
 
     def _committed(self) -> Committed | None:
-        """What the agent committed; None if nothing is."""
-        base = self._refs.base
+        """The last commit that is the agent's own; None if all commits are fleet's."""
+        base, task_id = self._refs.base, self._refs.task_id
         if not base or base == self.head:
+            return None
+        # Fleet's own, of uncommitted work and of merges, name the task.
+        trailer = f"%(trailers:key={TRAILER},valueonly,separator=%x2C)"
+        ask = ("log", "-z", "--first-parent", f"--format=%H {trailer}", self.head, f"^{base}", "--")
+        rows = (row.partition(" ") for row in self.git.line(*ask).split("\0") if row)
+        commit = next((commit for commit, _, task in rows if task.strip() != task_id), "")
+        if not commit:
             return None
         entries = tree_entries(self.git, base, self.head)
         links = (os.fsdecode(each.path) for each in entries if each.new_mode == _GITLINK)
-        return Committed(links=frozenset(links))
+        return Committed(commit=commit, links=frozenset(links))
 
     def _beyond(self, git: Git, now: TreeSnapshot) -> str:
         """What the clone holds and no commit can; empty if nothing."""

@@ -9,6 +9,7 @@ from fleet.git.clone import taken_commits
 from fleet.git.clone.collect_work import cloned_work
 from fleet.git.clone.taken_commits import heads_of
 from fleet.git.clone.task_refs import task_refs
+from fleet.git.commit_words import message_of
 from fleet.git.git_command import GitFailed
 from fleet.git.own.copied_objects import copy_commits
 from fleet.git.own.own_repository import known_repository, own_repository, stores_of
@@ -101,6 +102,27 @@ def test_damage_elsewhere_leaves_the_work(home, repo):
     assert "its commits need objects that are not there" in "\n".join(work.notes)
     work.take_snapshot()
     assert work.beyond == "commits whose files are missing or damaged"
+
+
+def test_what_fleet_committed_may_be_deleted(home, repo):
+    """An agent that commits nothing takes its own file away again, after its work was sent back."""
+    place = clone_of(home, repo)
+    (place / "bug").write_text("bug\n")
+    first = work_of(home)
+    first.take_snapshot()
+    closing = first.committed(message_of("the title", TASK))
+    first.bring(closing)
+    git(place, "fetch", "-q", str(repo.root), f"fleet/{TASK}")
+    git(place, "reset", "-q", "--hard", "FETCH_HEAD")
+    (place / "bug").unlink()
+    now = work_of(home)
+    assert now.head == closing
+    assert now.take_snapshot().kept == ()
+    assert "bug" not in now.git.line("ls-tree", "--name-only", now.tree).split()
+    mine = commit(place, "mine.txt")
+    (place / "mine.txt").unlink()
+    again = work_of(home)
+    assert (again.head, again.take_snapshot().kept) == (mine, ("mine.txt",))
 
 
 def test_heads_are_commits_that_no_other_leads_to():
