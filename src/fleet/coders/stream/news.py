@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: How many calls, results and sentences are remembered, the latest.
 _MOST = 2000
+#: The events whose text is the agent's.
+_SAYING = ("assistant_text", "thinking", "tool_use")
 #: Characters of what is repeated, for people.
 _SHOWN = 200
 
@@ -30,17 +32,19 @@ class News(Struct, kw_only=True):
     #: Results and sentences in a row that brought nothing new, and the last of them.
     repeats: int = 0
     repeated: str = ""
-    _seen: dict[bytes, None] = field(default_factory=dict[bytes, None])
+    _seen: dict[bytes | int, None] = field(default_factory=dict[bytes | int, None])
 
     def add(self, event: Event, calls: Mapping[str, "OpenCall"]) -> None:
         """Take in one event; `calls` are those that were open before it, by id."""
-        fresh = event.kind in ("session_started", "session_ended", "compaction")
+        fresh, seen = event.kind in ("session_started", "session_ended", "compaction"), self._seen
         for what in _contents(event, calls):
-            fresh |= what not in self._seen
-            self._seen.pop(what, None)
-            self._seen[what] = None
-        while len(self._seen) > _MOST:
-            del self._seen[next(iter(self._seen))]
+            if what in seen:
+                del seen[what]  # it is the latest again
+            else:
+                fresh = True
+            seen[what] = None
+        while len(seen) > _MOST:
+            del seen[next(iter(seen))]
         if fresh:
             self.count += 1
             self.repeats, self.repeated = 0, ""
@@ -54,16 +58,18 @@ class News(Struct, kw_only=True):
             self.repeated = event.text.strip()[:_SHOWN]
 
 
-def _contents(event: Event, calls: Mapping[str, "OpenCall"]) -> Iterator[bytes]:
-    """A digest of each call, result and sentence of an event."""
+def _contents(event: Event, calls: Mapping[str, "OpenCall"]) -> Iterator[bytes | int]:
+    """A digest of each call, result and sentence of an event. Most lines are a sentence, and have
+    the cheapest one.
+    """
     for call in event.calls:
         yield mark_of(call)
     for result in event.results:
         mark = calls[result.id].mark if result.id in calls else b""
         text = result.text.encode(errors="replace")
         yield sha256(b"%s\0%d\0%s" % (mark, result.is_error, text)).digest()
-    if event.text.strip() and event.kind in ("assistant_text", "thinking", "tool_use"):
-        yield sha256(event.text.strip().encode(errors="replace")).digest()
+    if event.kind in _SAYING and (text := event.text.strip()):
+        yield hash(text)
 
 
 def mark_of(call: ToolCall) -> bytes:
