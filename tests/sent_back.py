@@ -27,7 +27,8 @@ class SentBack:
     def __init__(self, home, repo, *, before=None, own=None, landed=None, uncommitted=None):
         self.home, self.repo = home, repo
         self._put(repo.root, before or {})
-        repo.commit("before")
+        #: The commit that the clone begins at.
+        self.start = repo.commit("before")
         self.place = clone_of(home, repo)
         self._put(self.place, own or {})
         git(self.place, "add", "-A")

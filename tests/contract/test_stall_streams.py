@@ -6,7 +6,7 @@ from fleet.coders import make
 from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import Limits
 from fleet.watchdog.run_limits import Used, exceeded
-from fleet.watchdog.stall_rules import Patience, RunFacts, stall_state
+from fleet.watchdog.stall_rules import Patience, Repeats, RunFacts, stall_state
 from tests.streams import READ_AT, lines, recorded
 
 RUNS = [(cli, name) for cli in ("claude", "codex") for name in recorded(cli)]
@@ -26,7 +26,11 @@ def test_no_honest_run_is_ended_while_it_talks(cli, name):
             begun=True,
             open=tuple(reading.tools.open.values()),
             asks=reading.tools.asks,
-            repeats=reading.tools.repeated_errors,
+            repeats=Repeats(
+                errors=reading.tools.repeated_errors,
+                same=reading.tools.news.repeats,
+                words=reading.tools.news.repeated,
+            ),
             ended=reading.terminal is not None,
         )
         assert stall_state(facts, Limits(), Patience()).rung == "fine"

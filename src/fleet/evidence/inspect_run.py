@@ -30,6 +30,7 @@ from fleet.evidence.verify_place import InspectedRun, verify_place
 from fleet.files.machine_short import is_short, shortage, words_of
 from fleet.git import repository
 from fleet.git.checkout.verify_leavings import put_leavings_aside
+from fleet.git.clone.agent_git_dir import read_head
 from fleet.git.clone.task_refs import task_refs
 from fleet.git.clone.work_elsewhere import work_elsewhere
 from fleet.git.git_command import Git
@@ -192,7 +193,7 @@ def _with_misplaced(run: Run, base: Base, changes: Changes) -> Changes:
     record = clone_record.read(home, task_id)
     if record is None or not changes.tree or base.root != os.path.realpath(home.clone(task_id)):
         return changes
-    head = changes.commits[0] if changes.commits else base.head
+    head = read_head(home.clone(task_id) / ".git").commit or base.head
     git = Git(known_repository(home.path, base.root), time.monotonic() + _GIT_LIMIT)
     related = head in ("", record.commit) or merge_base(git, record.commit, head)
     found = structs.replace(

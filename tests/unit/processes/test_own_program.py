@@ -8,6 +8,8 @@ from fleet.processes.own_program import OWN_PROGRAM
 SOURCE = Path(__file__).parents[3] / "src/fleet"
 #: Runs on another machine, in the directory that a login there has.
 ELSEWHERE = "control/hosts/add/setup_there.py"
+#: Shown to a person as a command, and not run.
+SHOWN = "processes/own_distribution.py"
 
 
 def modules_started():
@@ -23,6 +25,6 @@ def modules_started():
 def test_no_module_is_run_with_the_working_directory_on_its_path():
     """A project's `fleet/__main__.py` would run in the place of fleet, outside of every box."""
     found = list(modules_started())
-    assert {name for name, words in found if "'-P'" not in words} == {ELSEWHERE}
+    assert {name for name, words in found if "'-P'" not in words} == {ELSEWHERE, SHOWN}
     assert [name for name, words in found if "'fleet'" in words] == ["processes/own_program.py"]
     assert OWN_PROGRAM[1:] == ("-P", "-m", "fleet")

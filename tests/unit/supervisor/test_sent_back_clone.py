@@ -22,7 +22,7 @@ def send(home, repo, files, **facts):
     back = SentBack(home, repo, **files)
     landing = Landing(
         state="back", why_back="conflict", repository=str(repo.root), into="main", run=1,
-        base=back.line, tree="", commit=back.candidate, title="the title", tries=1, at=NOW,
+        base=back.start, tree="", commit=back.candidate, title="the title", tries=1, at=NOW,
         against=(LandedWork(task_id="fleet-2", title="their title"),),
     )  # fmt: skip
     landing_json.write(home, TASK, structs.replace(landing, **facts))

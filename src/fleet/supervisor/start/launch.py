@@ -17,6 +17,7 @@ from fleet.coders.agent_environment import run_env
 from fleet.coders.base import Coder, Options, ToolServer
 from fleet.config.otel import OtelSettings
 from fleet.errors import BadInput, FleetError, InvalidTask, NotHere
+from fleet.evidence.claim_rules import UNCHANGED
 from fleet.files.agent_place import AgentPlace
 from fleet.files.atomic_write import write_atomically
 from fleet.files.machine_short import is_short
@@ -100,7 +101,9 @@ def make_ready(
     boxed = policy.sandbox.level != "off"
     deliveries = messages.read(home.task(task.id))
     reviewed = any(each.run is None and each.message.review for each in deliveries)
-    if reviewed and policy.expect == "any":  # a review is not answered with nothing
+    was_asked = last is not None and last.broke == UNCHANGED
+    # A review is not answered with nothing, and neither is the question why nothing had to change.
+    if (reviewed or was_asked) and policy.expect == "any":
         policy = structs.replace(policy, expect="change")
     back = _is_back(home, task.id)
     answer = _answer(home.task(task.id), last)
