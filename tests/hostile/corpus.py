@@ -41,6 +41,14 @@ def caught(name: str, rule: str, **wishes: object) -> Vice:
     return Vice(name=name, status="blocked", why="unverified: ", broke=(rule,), wishes=wishes)
 
 
+def unchanged(name: str) -> Vice:
+    """A claim of a change where there is none. Its agent says once why, and a person decides."""
+    return Vice(
+        name=name, status="blocked", why="no_effect: it changed nothing, and says why: ",
+        broke=("no_effect",), wishes={"expect": "change"},
+    )  # fmt: skip
+
+
 def stalled(name: str, rung: str, why: str = "", within: float = 30.0, **wishes: object) -> Vice:
     """A run that gets nowhere."""
     return Vice(
@@ -91,8 +99,8 @@ FABRICATING = (
     caught("claim_by_hand", "no_tools"),
     caught("pseudo_calls", "pseudo_calls"),
     caught("hollow", "hollow_result"),
-    caught("no_diff", "no_effect", expect="change"),
-    caught("edits_then_reverts", "no_effect", expect="change"),
+    unchanged("no_diff"),
+    unchanged("edits_then_reverts"),
     caught("denied_and_done", "denied_and_missing"),
     caught("claims_tests", "claimed_tests"),
     caught("runs_no_test", "claimed_tests"),

@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
@@ -83,10 +83,20 @@ def _with_clones(home: Home, others: Iterable[tuple[str, str]]) -> Iterator[tupl
 
 def lost_directories(run: Run) -> tuple[LostDirectory, ...]:
     """The directories that lost files since the run began, as far as this run answers for them."""
-    began = began_at(run)
     counted = _RECORD.read_or_none(run.task_dir / FILE) or ()
-    lost = (_lost(run.home, run, each, began) for each in counted)
+    since = _counted_at(run)
+    lost = (_lost(run.home, run, each, since) for each in counted)
     return tuple(directory for directory in lost if directory is not None)
+
+
+def _counted_at(run: Run) -> datetime | None:
+    """When the directories were counted, which is before the run began: what happened in between
+    shows as a loss too.
+    """
+    with suppress(OSError):
+        written = (run.task_dir / FILE).stat().st_mtime
+        return datetime.fromtimestamp(written - _SECONDS, UTC)
+    return began_at(run)
 
 
 def in_same_tree(run: Run, root: str) -> tuple[str, ...]:
