@@ -69,6 +69,20 @@ def test_a_message_after_the_last_word_is_not_promised_to_a_next_run(scene):
     assert f"{task} is closed: no agent would read the message" in refused.stderr
     assert f"fleet review {task} --reject" in refused.stderr
     assert len(notes(scene, task, "fleet_told")) == 1
+    assert f"{TEXT} (not read)" in scene.fleet("show", task).stdout
+
+
+def test_a_message_while_the_claim_is_verified_is_not_promised_to_a_run(scene, tmp_path):
+    """The agent has ended. Whether a run follows is known once the work is verified."""
+    go = tmp_path / "go"
+    task = scene.add("tool done end", verify=(f"until [ -e {go} ]; do sleep 0.05; done",))
+    scene.supervise()
+    scene.until(lambda: notes(scene, task, "fleet_verifying"))
+    told = scene.fleet("tell", task, TEXT)
+    go.touch()
+    assert "is read only if the task runs again" in told.stdout
+    assert f"fleet review {task} --reject" in told.stdout
+    scene.until_status(task, "closed")
 
 
 def test_a_message_that_cannot_wait_stops_the_agent_and_costs_no_attempt(scene):

@@ -26,5 +26,7 @@ def command(task_id: str, text: str, now: bool) -> None:
     print_line(left.told(task.id))
     if left.reader == "next_run_deaf":
         print_line(f"To stop the agent for it: fleet tell --now {task.id} …")
+    elif left.reader == "claimed":
+        print_line(f"To have the work changed: fleet review {task.id} --reject …")
     elif left.reader == "next_run" and task.status in ("blocked", "deferred"):
         print_line(f"The task is {task.status}. {way_on(task)}")

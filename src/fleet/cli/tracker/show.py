@@ -226,8 +226,9 @@ def _waits(details: TaskDetails, known: Mapping[str, TaskRow], now: datetime) ->
 
 def _messages(details: TaskDetails) -> list[ShownField]:
     """The messages of people to the task's agents, and the run that read each."""
+    unread = "not read" if details.task.status == "closed" else "waits"
     return [
-        ("told", f"{one_line(tell.line)} ({f'run {tell.run}' if tell.run else 'waits'})")
+        ("told", f"{one_line(tell.line)} ({f'run {tell.run}' if tell.run else unread})")
         for tell in details.messages
     ]
 

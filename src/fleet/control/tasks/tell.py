@@ -33,6 +33,8 @@ MessageReader = Literal[
     "next_run_deaf",
     #: The agent of the next run: none runs now.
     "next_run",
+    #: The agent of the next run, if there is one: the last has ended and claimed that it is done.
+    "claimed",
     #: The running agent of another host, which hands the message on.
     "other_host",
 ]
@@ -66,6 +68,11 @@ class LeftMessage(Struct, frozen=True, kw_only=True):
                 return "its agent cannot be reached; the message waits for its next run"
             case "next_run":
                 return "the message waits for the task's next run"
+            case "claimed":
+                return (
+                    "its agent has ended and said that the work is done, so the message is read"
+                    " only if the task runs again"
+                )
             case "other_host":
                 return "the host that runs it hands the message to its agent"
 
@@ -91,13 +98,14 @@ def tell(
     left = messages.add(task_dir, text, by=by, at=datetime.now(UTC), review=review)
     run = latest_run(task_dir)
     if run is None or not lives(fleet, task):
-        return LeftMessage(tell=left, reader="next_run")
+        claimed = run is not None and task.status != "open" and _says_done(run)
+        return LeftMessage(tell=left, reader="claimed" if claimed else "next_run")
     _post(run)
     if now and supervisor_of(fleet.home) is not None:
         fleet.queue.request(task.id, "tell", asked_by=by)
         return LeftMessage(tell=left, reader="interrupted", run=run.number)
     reader: MessageReader = "agent" if _hears(fleet, task) else "next_run_deaf"
-    if reader == "agent" and agent_claim.read(run.path).done is not None:
+    if reader == "agent" and _says_done(run):
         reader = "agent_done"
     return LeftMessage(tell=left, reader=reader, run=run.number)
 
@@ -126,6 +134,10 @@ def _post(run: Run) -> None:
             post_messages(run, box)
         finally:
             box.close()
+
+
+def _says_done(run: Run) -> bool:
+    return agent_claim.read(run.path).done is not None
 
 
 def _hears(fleet: Control, task: Task) -> bool:

@@ -29,7 +29,8 @@ from fleet.queue.protocol import Filter
 from fleet.runs.outcome_history import believed_ending, history
 from fleet.runs.run_directory import check_task_directory, latest_run
 from fleet.schemas import Lease, Released, Task
-from fleet.schemas.decision import Decision, blocked, plain_text, released
+from fleet.schemas.decision import Decision, blocked, released
+from fleet.schemas.shown_text import cut, headline
 from fleet.schemas.waits import ToMend
 from fleet.settlement.session_files import keep_sessions
 from fleet.settlement.settle_table import stopped
@@ -426,7 +427,7 @@ class RunStarter:
             run.stream.note("fleet_started", state.now(), **facts, account=ready.account.name)
             on = "" if ready.account.is_own else f" on {ready.account.name}"
             text = f"{run.task_id}: run {run.run.number} with {ready.coder.name}{on}"
-            title = plain_text(assignment.lease.task.title)[:_TITLE]
+            title = cut(headline(assignment.lease.task.title), _TITLE)
             in_clone = str(ready.task.cwd).startswith(f"{state.home.clone(run.task_id)}")
             text = f"{text} in {'its clone' if in_clone else ready.task.cwd}: {title}"
             state.log.say("run_started", text, task_dir=task_dir)
