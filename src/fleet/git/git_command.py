@@ -24,6 +24,8 @@ from fleet.processes.bounded_call import DEVNULL, CallFailed, Exited, call
 
 #: The largest output of git that is kept in memory, in bytes; more is a failure.
 ANSWER = 64 << 20
+#: The exit codes of a command that was asked for something which is not there.
+MISSING = (1, 128)
 #: How git names another worktree that it cannot read, and the pauses between tries then.
 _WORKTREES = "worktrees/"
 _PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4)
@@ -115,16 +117,26 @@ class Git:
             raise GitFailed(f"git {args[0]} printed more than {cap >> 20} MiB")
         return out.getvalue()
 
-    def judge(self, *args: str, feed: Feed = b"") -> tuple[bool, bytes]:
-        """The answer of a command that says yes by exit code 0 and no by 1, and the output.
+    def judge(self, *args: str, feed: Feed = b"", no: Sequence[int] = (1,)) -> tuple[bool, bytes]:
+        """The answer of a command that says yes by exit code 0 and no by one of `no`, and the
+        output.
 
-        Raises GitFailed for any other code.
+        Raises GitFailed for any other code, and where git could not be started or finished: a
+        machine that is short of something says neither yes nor no.
         """
         out = io.BytesIO()
-        code = self._run(args, feed, out, ANSWER, (0, 1))
+        code = self._run(args, feed, out, ANSWER, (0, *no))
         if code is None:
             raise GitFailed(f"git {args[0]} printed more than {ANSWER >> 20} MiB")
         return code == 0, out.getvalue()
+
+    def file(self, name: str, cap: int) -> bytes | None:
+        """The content of a file that git stores; None if there is no such file, or it has more than
+        `cap` bytes. Raises GitFailed as `judge` does.
+        """
+        out = io.BytesIO()
+        code = self._run(("cat-file", "blob", name), b"", out, cap, (0, *MISSING))
+        return out.getvalue() if code == 0 else None
 
     def ask_patiently(self, *args: str) -> bytes:
         """The output of a command that reads every worktree, tried again while one of them is just
@@ -181,11 +193,14 @@ class Git:
             sink=out.write,
         )
         match result:
-            case Exited() if result.code in codes:
-                return result.code
-            case Exited():
-                why = _reason(result.err) or f"ended with {result.code}"
-                raise GitFailed(f"git {args[0]}: {why}", errno=named_in(result.err))
+            case Exited(code=code) if code == 0:
+                return code
+            case Exited(code=code):
+                short = named_in(result.err)
+                if code in codes and short is None:
+                    return code
+                why = _reason(result.err) or f"ended with {code}"
+                raise GitFailed(f"git {args[0]}: {why}", errno=short)
             case CallFailed(fault="flood"):
                 return None
             case CallFailed(fault="timeout"):

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from fleet.git.git_command import Git, GitFailed
+from fleet.git.git_command import MISSING, Git, GitFailed
 from fleet.git.repository import Repository, checked_out
 from fleet.schemas import Base
 
@@ -83,20 +83,16 @@ def _other_trees(repo: Repository) -> list[str]:
 
 
 def commit_of(git: Git, ref: str) -> str:
-    """The commit of a ref; empty if there is no such ref."""
-    try:
-        return git.line("rev-parse", "--quiet", "--verify", ref)
-    except GitFailed:
-        return ""
+    """The commit of a ref; empty if there is no such ref. Raises GitFailed if git cannot tell."""
+    found, out = git.judge("rev-parse", "--quiet", "--verify", ref, no=MISSING)
+    return out.decode().strip() if found else ""
 
 
 def is_ancestor(git: Git, commit: str, other: str) -> bool:
-    """Whether a commit is the same as another, or an ancestor of the other."""
-    try:
-        git.ask("merge-base", "--is-ancestor", commit, other)
-    except GitFailed:
-        return False
-    return True
+    """Whether a commit is the same as another, or an ancestor of the other. One that is not there
+    is none. Raises GitFailed if git cannot tell.
+    """
+    return git.judge("merge-base", "--is-ancestor", commit, other, no=MISSING)[0]
 
 
 def merge_base(git: Git, ours: str, theirs: str) -> str:

@@ -8,9 +8,9 @@ list the settings, which starts no program that they name.
 import os
 import shutil
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import lru_cache
 
+from fleet.files.machine_short import is_short, named_in
 from fleet.git.git_command import GitFailed
 from fleet.git.repository import Repository, read_whole
 from fleet.processes.bounded_call import Exited, call
@@ -33,7 +33,9 @@ def settings_of(repo: Repository | None) -> dict[str, str]:
     if not isinstance(result, Exited) or result.code != 0:
         why = result.problem or result.err.strip()[:500]
         where = repo.root if repo is not None else "git"
-        raise GitFailed(f"the settings of {where} cannot be read: {why}")
+        error = None if isinstance(result, Exited) else result.error
+        short = error.errno if isinstance(error, OSError) else named_in(result.err)
+        raise GitFailed(f"the settings of {where} cannot be read: {why}", errno=short)
     found: dict[str, str] = {}
     for entry in result.out.decode(errors="surrogateescape").split("\0"):
         name, _, value = entry.partition("\n")
@@ -56,8 +58,11 @@ def ignore_rules(repo: Repository) -> bytes:
     A copy is kept for the end of a run, when an agent may have changed them.
     """
     settings: dict[str, str] = {}
-    with suppress(GitFailed):
+    try:
         settings = settings_of(None)  # in no repository, so that none has a say
+    except GitFailed as error:  # settings that git cannot read
+        if is_short(error):
+            raise
     files = (users_file(settings, "ignore"), f"{repo.common_dir}/info/exclude")
     return b"\n".join(map(read_whole, files))
 

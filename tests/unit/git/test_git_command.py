@@ -1,13 +1,16 @@
 """What git is asked by fleet, no repository can turn into a command of its own."""
 
+import errno
 import os
 import time
 
 import psutil
 import pytest
 
+from fleet.files.machine_short import is_short
 from fleet.git import repository, run_baseline
 from fleet.git.git_command import Git, GitFailed, undone
+from fleet.git.refs import commit_of, is_ancestor
 from fleet.git.repository import guarded_config
 from tests.builders import a_program
 from tests.repos import Repo, RunIn
@@ -165,3 +168,46 @@ def test_a_link_or_a_pipe_in_the_place_of_a_setting_is_told_and_not_opened(repo)
     found = repository.guarded(repository.find(str(repo.root)))
     assert found[".claude/settings.json"] == "link:/dev/zero"
     assert found[".mcp.json"].startswith("size:0:")
+
+
+def short_of(tmp_path, monkeypatch, words):
+    """A machine on which git prints these words and gives up."""
+    a_program(tmp_path / "bin/git", f"echo {words!r} >&2\nexit 128")
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+
+
+def test_a_commit_that_is_not_there_is_none(repo):
+    """No ref of that name, no object of that name: an answer, and no fault."""
+    git = git_of(repo)
+    head = repo.git("rev-parse", "HEAD")
+    assert commit_of(git, "refs/heads/none") == ""
+    assert commit_of(git, f"{'1' * 40}^{{commit}}") == ""
+    assert not is_ancestor(git, "1" * 40, head)
+    assert is_ancestor(git, head, head)
+    assert git.file("HEAD:a.txt", 100) == b"one\n"
+    assert git.file("HEAD:none", 100) is None
+    assert git.file("HEAD:a.txt", 3) is None
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda git: commit_of(git, "HEAD"),
+        lambda git: is_ancestor(git, "HEAD", "HEAD"),
+        lambda git: git.file("HEAD:a.txt", 100),
+    ],
+)
+def test_a_machine_that_is_short_of_something_says_neither_yes_nor_no(
+    repo, tmp_path, monkeypatch, ask
+):
+    """Else a run would have changed nothing, or lack what the branch has, by the machine's fault.
+
+    The same where git cannot be started, or is too slow.
+    """
+    words = f"fatal: unable to create thread: {os.strerror(errno.EAGAIN)}"
+    with pytest.raises(GitFailed):
+        ask(git_of(repo, seconds=-1))
+    short_of(tmp_path, monkeypatch, words)
+    with pytest.raises(GitFailed) as failed:
+        ask(git_of(repo))
+    assert is_short(failed.value)

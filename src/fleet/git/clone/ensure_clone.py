@@ -18,7 +18,7 @@ from fleet.git.clone import clone_place
 from fleet.git.clone.agent_git_dir import is_git_dir
 from fleet.git.clone.source_facts import make_git_dir
 from fleet.git.clone.task_refs import TaskRefs
-from fleet.git.git_command import Git, GitFailed
+from fleet.git.git_command import Git
 from fleet.git.own.fresh_git_dir import git_in
 from fleet.git.refs import commit_of
 from fleet.git.repository import Repository
@@ -77,12 +77,11 @@ def _repository(cwd: str) -> Repository:
 def _planned(refs: TaskRefs, wanted: str) -> CloneRecord:
     """The clone to make for a task that has none."""
     git = refs.git
-    try:
-        commit = git.line("rev-parse", "--quiet", "--verify", f"{wanted or 'HEAD'}^{{commit}}")
-    except GitFailed:
+    commit = commit_of(git, f"{wanted or 'HEAD'}^{{commit}}")
+    if not commit:
         what = f"lacks the commit {wanted}" if wanted else "has no commit yet"
         way = "" if wanted else " (make one: git commit --allow-empty -m start)"
-        raise FleetError(f"no clone can be made: {git.repo.root} {what}{way}") from None
+        raise FleetError(f"no clone can be made: {git.repo.root} {what}{way}")
     if commit_of(git, refs.branch_ref):
         raise FleetError(
             f"{git.repo.root} has a branch {refs.branch} already, and it is not this task's;"

@@ -163,21 +163,17 @@ class _Comparison:
         return max(own, line, own + line - base)
 
     def _markers_in(self, place: str) -> int:
-        try:
-            data = self._git.ask("cat-file", "blob", place, cap=_LARGEST)
-        except GitFailed:
-            return 0
-        return _count_markers(data.decode(errors="surrogateescape"))
+        data = self._git.file(place, _LARGEST)
+        return 0 if data is None else _count_markers(data.decode(errors="surrogateescape"))
 
     def _text(self, blob: str) -> str | None:
         """The text of a blob; None for a binary file, a submodule, or a file that is too large."""
         if not blob:
             return ""
-        try:
-            data = self._git.ask("cat-file", "blob", blob, cap=_LARGEST)
-        except GitFailed:
+        data = self._git.file(blob, _LARGEST)
+        if data is None or b"\0" in data:
             return None
-        return None if b"\0" in data else data.decode(errors="surrogateescape")
+        return data.decode(errors="surrogateescape")
 
     def _hunks(self, before: str, after: str) -> tuple[Hunk, ...]:
         ask = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "-U0", "--text")

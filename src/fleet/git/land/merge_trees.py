@@ -13,7 +13,7 @@ from msgspec import Struct
 from fleet.files.atomic_write import write_atomically
 from fleet.git.commit_object import write_commit
 from fleet.git.commit_words import FLEET
-from fleet.git.git_command import Git, GitFailed
+from fleet.git.git_command import Git
 from fleet.git.refs import merge_base
 from fleet.git.repository import shown
 
@@ -67,10 +67,9 @@ def _merge(git: Git, ours: str, theirs: str) -> str | TreeConflict:
 
 def _with_attributes(git: Git, line: str) -> Git:
     """A git with the attributes of a commit, which `merge-tree` does not read unasked."""
-    try:
-        text = git.ask("cat-file", "blob", f"{line}:{_ATTRIBUTES}", cap=_LARGEST)
-    except GitFailed:
-        return git  # the commit has no attributes
+    text = git.file(f"{line}:{_ATTRIBUTES}", _LARGEST)
+    if text is None:
+        return git
     name = hashlib.sha256(text).hexdigest()[:16]
     place = Path(git.repo.git_dir) / f"attributes-{name}"
     if not place.exists():

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 from fleet.evidence.base_check import BaseCase, base_case, known_trials, obstacle
 from fleet.git import repository
-from fleet.git.git_command import Git, GitFailed
+from fleet.git.git_command import Git
+from fleet.git.refs import commit_of
 from fleet.git.repository import Repository
 from fleet.home import Home, base_wait, clone_record
 from fleet.home.base_wait import BaseWait
@@ -61,9 +62,5 @@ def _may_fail(home: Home, task_id: str, case: BaseCase) -> bool:
 
 
 def _commit(repo: Repository, wanted: str) -> str:
-    """The commit that a first clone is made from; empty: there is none."""
-    try:
-        git = Git(repo, time.monotonic() + _LIMIT)
-        return git.line("rev-parse", "--quiet", "--verify", f"{wanted or 'HEAD'}^{{commit}}")
-    except GitFailed:
-        return ""
+    """The commit that a first clone is made from; empty: there is none. Raises GitFailed."""
+    return commit_of(Git(repo, time.monotonic() + _LIMIT), f"{wanted or 'HEAD'}^{{commit}}")

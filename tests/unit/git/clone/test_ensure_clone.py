@@ -50,13 +50,13 @@ def test_the_git_directory_is_inside_and_the_project_is_only_read(home, repo):
 def test_the_project_is_asked_for_the_base_once(home, repo, monkeypatch):
     """Each question is a process of git, for every step of every task."""
     asked = []
-    real = Git.line
+    real = Git.judge
 
-    def counted(git_, *args):
+    def counted(git_, *args, **options):
         asked.append(args[-1])
-        return real(git_, *args)
+        return real(git_, *args, **options)
 
-    monkeypatch.setattr(Git, "line", counted)
+    monkeypatch.setattr(Git, "judge", counted)
     base = f"refs/fleet/{TASK}/base"
     ensure_clone(home, TASK, str(repo.root))
     assert asked.count(base) == 1
