@@ -141,6 +141,19 @@ def test_what_the_operators_own_cli_renewed_reaches_the_boxes(office):
     assert office.renewals == []
 
 
+def test_no_run_starts_while_a_login_that_was_emptied_is_being_renewed(office):
+    """A CLI empties its file as the vendor refuses, before its command ends: a run that started
+    then would be blocked as not logged in.
+    """
+    office.store("at-1", NOW + SOON)
+    office.answer = NotRenewed("revoked")
+    assert office.hold() == LoginHold()
+    office.store("", NOW - HOUR, refresh="")
+    assert office.hold() == LoginHold()
+    office.threads.finish()
+    assert "could not be renewed (revoked)" in office.hold().why
+
+
 @pytest.mark.parametrize(("ends", "owner"), [(NOW + HOUR, ""), (NOW + 2 * HOUR, "somebody else")])
 def test_an_older_login_or_one_of_another_account_reaches_no_box_at_work(office, ends, owner):
     """The operator may log in to another account, or put an old file back."""

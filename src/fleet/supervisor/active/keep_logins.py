@@ -90,12 +90,12 @@ class LoginKeeper:
         stamp = stamp_of(kept.place.file)
         has_failed = bool(kept.why) and stamp == kept.failed
         login = self._read(kept, stamp)
+        if kept.renewing and (login is None or _needs_renewal(kept, login, now)):
+            return LoginHold()  # a CLI that is refused empties its login before it ends
         if login is None:
             return LoginHold(kept.why) if has_failed else None
         if not _needs_renewal(kept, login, now):
             return None
-        if kept.renewing:
-            return LoginHold()
         if has_failed and _rests(kept, now):
             return LoginHold(kept.why)
         self._renew(kept, now)
