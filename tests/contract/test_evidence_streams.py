@@ -56,7 +56,7 @@ def did_nothing(cli, name):
 
 @pytest.mark.parametrize(("cli", "name"), WORKED)
 def test_a_recorded_run_that_worked_raises_no_alarm(cli, name):
-    """However short it was; a run of which nothing succeeded is unverified for just that."""
+    """However short it was; a run of which nothing succeeded is rejected for just that."""
     rules = [finding.rule for finding in judged(cli, name)]
     assert rules == (["only_failures"] if did_nothing(cli, name) else [])
 

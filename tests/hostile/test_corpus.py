@@ -154,7 +154,7 @@ def told_of(corpus, vice):
     if vice.why not in ending.why or not set(vice.broke) <= set(ending.broke):
         return f"{ending.broke}: {ending.why}"
     receipt = corpus.receipt(vice.name)
-    if vice.honest and receipt.verdict.state not in ("checked", "plausible"):
+    if vice.honest and receipt.verdict.state not in ("checked", "unchecked"):
         return f"{receipt.verdict}"
     absent = [
         name for name, value in msgspec.to_builtins(receipt.policy.limits).items() if not value

@@ -76,7 +76,7 @@ def test_a_changed_file_is_verified_as_it_lands(scene):
     """The name of the new file's bytes leads to the old file's bytes in the clone."""
     receipt, landing = play(scene, FORGE_FILE)
     assert "forged" in scene.run(receipt.task_id).stderr.read_text(), "the attack is one"
-    assert receipt.verdict.state == "unverified"
+    assert receipt.verdict.state == "rejected"
     assert [check.passed for check in receipt.checks] == [False]
     assert landing is None
     assert on_main(scene, "src/a.py") == GOOD.strip()

@@ -20,7 +20,7 @@ def test_claude_works_through_a_task(house):
 
         task = here.task()
         assert task["status"] == "closed"
-        assert task["close_reason"].startswith("wrote it [run 1, plausible, ")
+        assert task["close_reason"].startswith("wrote it [run 1, unchecked, ")
         assert (here.project / "a.txt").read_text() == "hi"
         assert sorted(path.name for path in here.project.iterdir()) == ["a.txt"]
         ending = here.ending()

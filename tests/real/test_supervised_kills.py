@@ -38,7 +38,7 @@ def test_a_killed_supervisor_is_followed_by_one_that_adopts(house, gate, second_
         second = here.supervise("--until-idle")
         hear(second, "adopted run 1")
         second_gate.open()
-        hear(second, "closed: plausible")
+        hear(second, "closed: unchecked")
         assert second.wait(30) == 0
 
         assert here.task()["status"] == "closed"

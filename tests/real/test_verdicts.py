@@ -31,7 +31,7 @@ def receipt(here):
     ][: often(1, 3)],
     ids=["refused", "failed", "no work"][: often(1, 3)],
 )
-def test_a_claim_after_a_refused_or_failed_command_is_unverified(house, permissions, script, rule):
+def test_a_claim_after_a_refused_or_failed_command_is_rejected(house, permissions, script, rule):
     """Neither is a check, and neither is work; what was refused is told with its command."""
     with ScriptedModel(*script, DONE) as model:
         here = house("claude", model)
@@ -41,7 +41,7 @@ def test_a_claim_after_a_refused_or_failed_command_is_unverified(house, permissi
         assert here.task()["status"] == "blocked"
         assert here.ending()["broke"] == [rule]
         seen = receipt(here)
-        assert seen.verdict.state == "unverified"
+        assert seen.verdict.state == "rejected"
         if permissions == "edit":
             assert seen.denied_calls == ("Bash: sudo python3 -m pytest -q",)
             assert "denied:      Bash: sudo python3 -m pytest -q" in here.fleet("show", TASK)

@@ -92,7 +92,7 @@ def test_the_same_task_from_one_commit_and_one_of_the_tries_lands(scene):
     neat, lazy = entries["neat"], entries["lazy"]
     assert (neat["standing"], neat["attempts"]) == ("checked", 1)
     assert neat["size"] == {"files": 1, "added": 1, "removed": 1}
-    assert (lazy["standing"], lazy["checked"]) == ("unverified", False)
+    assert (lazy["standing"], lazy["checked"]) == ("rejected", False)
     assert "grep -q TWO a" in lazy["why"]
     assert neat["cost_usd"] is None
     for entry in (neat, lazy):
@@ -100,9 +100,7 @@ def test_the_same_task_from_one_commit_and_one_of_the_tries_lands(scene):
         assert (policy.commit, policy.verify) == (scene.first, VERIFY)
         assert task_json.read(scene.home, entry["task_id"]).fallback == "none"
 
-    assert "is neither checked nor plausible: unverified" in compare(
-        scene, task_id, "--pick", "lazy", code=7
-    )
+    assert "was not accepted: rejected" in compare(scene, task_id, "--pick", "lazy", code=7)
     said = compare(scene, task_id, "--pick", "neat")
     assert "fast-forwarded" in said
     assert (scene.project / "a").read_text() == "one\nTWO\nthree\n"
@@ -115,7 +113,7 @@ def test_the_same_task_from_one_commit_and_one_of_the_tries_lands(scene):
     assert scene.status(lazy["task_id"]) == "closed"
     assert receipt_json.read(scene.run(lazy["task_id"])) is not None
     # What it came to is still known, and what it left is held for a while.
-    assert known(scene, task_id)["lazy"]["standing"] == "unverified"
+    assert known(scene, task_id)["lazy"]["standing"] == "rejected"
     held = scene.repo.git("show", f"refs/fleet/{lazy['task_id']}/branch:a")
     assert held == "one\nthree"
 
@@ -410,7 +408,7 @@ def test_on_beads_it_is_the_same(on_beads):
     entries = known(scene, task_id)
     assert {name: each["standing"] for name, each in entries.items()} == {
         "neat": "checked",
-        "lazy": "unverified",
+        "lazy": "rejected",
     }
     compare(scene, task_id, "--pick", "neat")
     assert_clean(scene)

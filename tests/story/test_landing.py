@@ -1,4 +1,4 @@
-"""Verified work reaches the branch, through the real supervisor: what lands, what goes back."""
+"""Accepted work reaches the branch, through the real supervisor: what lands, what goes back."""
 
 import subprocess
 

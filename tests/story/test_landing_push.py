@@ -120,7 +120,7 @@ def test_a_remote_that_refuses_leaves_the_work_to_a_person(scene):
 
 
 def test_a_remote_that_is_away_is_waited_for(scene):
-    """Verified work waits, and lands when the remote is there again."""
+    """Accepted work waits, and lands when the remote is there again."""
     away = scene.bare.root.with_name("away.git")
     scene.bare.root.rename(away)
     task_id = add(scene, "echo mine > mine")

@@ -30,7 +30,7 @@ def test_the_figures_are_those_of_the_home(scene):
     assert found["fleet_ready_tasks",] == 1
     ended = {key[1:]: value for key, value in found.items() if key[0] == "fleet_runs_total"}
     assert sum(ended.values()) >= 2
-    assert any(("verdict", "plausible") in labels for labels in ended)
+    assert any(("verdict", "unchecked") in labels for labels in ended)
     assert found["fleet_run_duration_seconds_count", ("coder", "actor")] == sum(ended.values())
     assert not any(waiting in str(key) for key in found), "a task is no label"
 

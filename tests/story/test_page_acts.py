@@ -217,7 +217,7 @@ def test_entries_stand_side_by_side_and_one_is_picked(stage, page):
     expect(table.get_by_role("columnheader")).to_have_count(2)
     verdicts = table.get_by_role("row", name="Verdict")
     expect(verdicts).to_contain_text("checked")
-    expect(verdicts).to_contain_text("unverified")
+    expect(verdicts).to_contain_text("rejected")
     expect(table.get_by_role("row", name="Checks")).to_contain_text("failed, exit 1")
     expect(table.get_by_role("row", name="Changes")).to_contain_text("3 files")
     sides = page.get_by_role("article", name="a", exact=True).locator(".beside-one")
@@ -227,7 +227,7 @@ def test_entries_stand_side_by_side_and_one_is_picked(stage, page):
     page.set_viewport_size(PHONE)
     assert page.evaluate("document.getElementById('main').scrollWidth") <= PHONE["width"]
     table.locator(f'[data-entry="{lazy}"]').get_by_role("button", name="Pick …").click()
-    expect(page.get_by_role("dialog")).to_contain_text("neither checked nor plausible")
+    expect(page.get_by_role("dialog")).to_contain_text("did not accept its claim")
     page.keyboard.press("Escape")
     table.locator(f'[data-entry="{neat}"]').get_by_role("button", name="Pick").click()
     expect(page.get_by_role("dialog")).to_contain_text("the others are put away")

@@ -40,7 +40,7 @@ def test_work_is_shown_and_sent_back_with_a_comment_on_a_line(scene):
     task = closed(scene)
     shown = scene.fleet("review", task)
     assert shown.returncode == 0, shown.stderr
-    assert f"{task}, run 1: plausible" in shown.stdout
+    assert f"{task}, run 1: unchecked" in shown.stdout
     assert "+TWO" in shown.stdout
     told = json.loads(scene.fleet("review", task, "--json").stdout)
     assert told["files"] == ["a"]

@@ -95,7 +95,7 @@ def test_a_run_that_goes_too_far_is_blocked_with_what_it_did(scene):
         task = scene.task(task_id)
         assert task.status == "blocked"
         assert f"out of scope: {rule}" in task.notes
-        assert receipt(scene, task_id).verdict.state == "out_of_scope"
+        assert receipt(scene, task_id).verdict.state == "out of scope"
     # They were in one directory, and nobody can tell them apart.
     assert "worked in the same tree" in scene.task(tasks["outside_scope"]).notes
     shown = scene.fleet("task", tasks["bulk_deletion"], "receipt").stdout.splitlines()

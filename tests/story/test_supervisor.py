@@ -24,7 +24,7 @@ def test_work_that_is_done_is_closed(scene):
     scene.supervise()
     closed = scene.until_status(task, "closed")
     assert closed.close_reason == (
-        f"all-done [run 1, plausible, no verify command: fleet task {task} receipt]"
+        f"all-done [run 1, unchecked, no verify command: fleet task {task} receipt]"
     )
     assert closed.lease_owner is None
     assert endings(scene, task) == ["Finished"]
@@ -60,7 +60,7 @@ def test_a_claim_without_a_tool_is_not_believed(scene):
     task = scene.add("done end")
     scene.supervise()
     blocked = scene.until_status(task, "blocked")
-    assert "unverified" in blocked.notes
+    assert "rejected" in blocked.notes
     assert failures(scene, task) == "1"
 
 

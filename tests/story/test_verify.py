@@ -65,7 +65,7 @@ def test_a_failed_command_goes_back_to_a_fresh_agent_with_what_it_printed(tmp_pa
     assert scene.supervise("--until-idle").wait(PATIENCE) == 0
     assert scene.status(task_id) == "closed"
     assert [run.verdict.state for run in (receipt(scene, task_id, 0), receipt(scene, task_id))] == [
-        "unverified",
+        "rejected",
         "checked",
     ]
     prompt = (scene.run(task_id).path / "told").read_text()
@@ -73,14 +73,14 @@ def test_a_failed_command_goes_back_to_a_fresh_agent_with_what_it_printed(tmp_pa
     assert "no right file" in prompt
 
 
-def test_at_the_limit_the_task_is_blocked_as_unverified(tmp_path):
+def test_at_the_limit_the_task_is_blocked_as_rejected(tmp_path):
     """With what failed, for a person."""
     scene = Scene(tmp_path, retry_limit=2)
     task_id = scene.add(verify=("false",))
     assert scene.supervise("--until-idle").wait(PATIENCE) == NEEDS_YOU
     task = scene.task(task_id)
     assert task.status == "blocked"
-    assert "unverified: verify_failed: `false` ended with 1 (attempt 2 of 2)" in task.notes
+    assert "rejected: verify_failed: `false` ended with 1 (attempt 2 of 2)" in task.notes
 
 
 def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path):
@@ -311,19 +311,19 @@ def test_a_claim_before_a_limit_is_checked_and_closed(tmp_path):
     assert "run 1: checked" in shown
 
 
-def test_a_claim_that_is_only_plausible_is_left_to_a_person(tmp_path):
+def test_an_unchecked_claim_is_left_to_a_person(tmp_path):
     """Where a check is required; without that it is closed, and says that nothing proves it."""
     scene = Scene(tmp_path)
     believed = scene.add()
     assert scene.supervise("--until-idle").wait(PATIENCE) == 0
-    assert "[run 1, plausible, no verify command:" in scene.task(believed).close_reason
-    assert f"{believed}: closed: plausible: there is no verify command" in scene.screen()
+    assert "[run 1, unchecked, no verify command:" in scene.task(believed).close_reason
+    assert f"{believed}: closed: unchecked: there is no verify command" in scene.screen()
     scene.configure(require="checked")
     unproven, proven = scene.add(), scene.add(verify=("true",))
     assert scene.supervise("--until-idle").wait(PATIENCE) == NEEDS_YOU
     assert (scene.status(unproven), scene.status(proven)) == ("blocked", "closed")
     assert f"To take it as done: fleet bd close {unproven}" in scene.task(unproven).notes
-    assert receipt(scene, unproven).verdict.state == "plausible"
+    assert receipt(scene, unproven).verdict.state == "unchecked"
 
 
 @pytest.mark.parametrize("where", ["checkout", "directory"])

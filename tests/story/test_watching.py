@@ -142,7 +142,7 @@ def test_an_agent_that_is_done_and_does_not_leave_is_judged_by_its_word(watched)
     task = watched.put("start call:1 done end sleep:60")
     failed = watched.put("start call:1 end sleep:60")
     watched.hasty()
-    assert "[run 1, plausible, " in watched.until_status(task, "closed").close_reason
+    assert "[run 1, unchecked, " in watched.until_status(task, "closed").close_reason
     assert outcome(watched, task) == ("Finished", None)
     assert "fleet_finished_not_gone" in notes(watched, task)
     assert "without closing" in watched.until_status(failed, "blocked").notes

@@ -65,7 +65,7 @@ class KeyValues(Struct, frozen=True, kw_only=True):
     require: Requirement = _key(
         "plausible",
         "The least that closes a task: plausible (nothing contradicts the claim), checked (a"
-        " verify command passed; a claim that is only plausible is left to a person).",
+        " verify command passed; unchecked work is left to a person).",
         per_project=True,
     )
     isolation: Literal["none", "clone"] = _key(
@@ -82,7 +82,7 @@ class KeyValues(Struct, frozen=True, kw_only=True):
     )
     land: LandMode = _key(
         "off",
-        "What becomes of verified work in git: off (it stays in the directory, or on the branch"
+        "What becomes of accepted work in git: off (it stays in the directory, or on the branch"
         " fleet/<id>), ask (it reaches the branch once a person approves it), auto (it reaches"
         " the branch). With ask and auto agents work in clones, and closed means landed.",
         per_project=True,

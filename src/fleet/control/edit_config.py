@@ -109,7 +109,7 @@ def _lines(project: Project | None, name: str) -> list[str]:
 class NewTaskLacks(NamedTuple):
     """What a task that was made lacks, while it is easily mended."""
 
-    #: No verify command: the task can be closed as plausible at best.
+    #: No verify command: the task can be closed as unchecked at best.
     verify: bool
     #: The repository that a clone would be made of, if it has no commit; empty: not so.
     commit: str

@@ -24,7 +24,7 @@ from fleet.sandbox.try_box import BoxTrial, try_box
 PERMISSIONS = config.KEYS["permissions"]
 SANDBOX = config.KEYS["sandbox"]
 LAND = config.KEYS["land"]
-#: What a new home has where git is new enough: verified work comes back to the branch unasked.
+#: What a new home has where git is new enough: accepted work comes back to the branch unasked.
 _NEW_HOMES = "auto"
 _PATIENCE = 10.0
 #: How many missing rights are named.
@@ -61,7 +61,7 @@ def init(
 
     A home keeps its queue, its permissions, its box and its landing unless others are given. A new
     one gets a box where a box works, if `ask_box` agrees, and where not the permissions that `ask`
-    returns; and verified work lands where git is new enough.
+    returns; and accepted work lands where git is new enough.
     `force` sets up a queue of beads again, and `waiting` is held meanwhile. Raises FleetError if
     `sandbox` asks for what cannot be had.
     """

@@ -40,7 +40,7 @@ RunEndKind = Literal[
     #: The claim holds.
     "accepted",
     #: The claim was refused.
-    "unverified",
+    "rejected",
     #: The agent finished without a claim.
     "unclaimed",
     #: A person has to answer or to approve.
@@ -88,7 +88,7 @@ class EndedRun(Struct, frozen=True, kw_only=True):
         if receipt.outcome != "Finished":
             return _KIND_OF.get(receipt.outcome, "failed")
         if receipt.verdict and (receipt.verdict.findings or receipt.verdict.trespasses):
-            return "unverified"
+            return "rejected"
         return "unclaimed" if receipt.claim is None else "asked"
 
     @property
@@ -111,11 +111,11 @@ class Spent(Struct, frozen=True, kw_only=True):
     estimated_usd: float = 0.0
     estimated: int = 0
     unpriced: int = 0
-    #: Runs whose work was verified, as checked and as plausible: never added. Their tasks are
+    #: Runs whose work was verified, as checked and as unchecked: never added. Their tasks are
     #: closed, or wait to land.
     checked: int = 0
-    plausible: int = 0
-    #: The part that went into runs without verified work.
+    unchecked: int = 0
+    #: The part that went into runs without accepted work.
     wasted_runs: int = 0
     wasted_tokens: int = 0
     wasted_usd: float = 0.0
@@ -132,13 +132,13 @@ class CoderRecord(Struct, frozen=True, kw_only=True):
     model: str
     runs: int = 0
     tasks: int = 0
-    #: Tasks that were closed as checked, and as plausible. They are never added: only a check shows
+    #: Tasks that were closed as checked, and as unchecked. They are never added: only a check shows
     #: that the work is done.
     checked: int = 0
-    plausible: int = 0
+    unchecked: int = 0
     #: Runs by how they ended (`RunEndKind`): each run counts once.
     accepted: int = 0
-    unverified: int = 0
+    rejected: int = 0
     unclaimed: int = 0
     asked: int = 0
     stalled: int = 0
@@ -157,9 +157,9 @@ class CoderRecord(Struct, frozen=True, kw_only=True):
     unpriced: int = 0
 
     #: Known from ENOUGH tasks on; the cost only where the cost of every run is known. It is that of
-    #: all runs but those of tasks that were closed as plausible.
+    #: all runs but those of tasks that were closed as unchecked.
     checked_rate: float | None = None
-    plausible_rate: float | None = None
+    unchecked_rate: float | None = None
     runs_per_task: float | None = None
     cost_per_checked: float | None = None
 
@@ -239,7 +239,7 @@ def spent_together(name: str, runs: Sequence[EndedRun]) -> Spent:
         estimated=sum(r.cost_usd is None and r.estimated_usd is not None for r in receipts),
         unpriced=sum(receipt.spend.unpriced for receipt in receipts),
         checked=sum(run.closed and run.receipt.closed_as == "checked" for run in runs),
-        plausible=sum(run.closed and run.receipt.closed_as == "plausible" for run in runs),
+        unchecked=sum(run.closed and run.receipt.closed_as == "unchecked" for run in runs),
         wasted_runs=len(wasted),
         wasted_tokens=sum(receipt.usage.total for receipt in wasted),
         wasted_usd=sum(receipt.spend.usd for receipt in wasted),
@@ -272,9 +272,9 @@ def _record(coder: str, model: str, group: list[EndedRun], last: Mapping[str, in
     # Of several runs that closed a task the last one counts.
     closed = {run.receipt.task_id: run.receipt.closed_as for run in group if run.closed}
     checked = sum(state == "checked" for state in closed.values())
-    plausible = len(closed) - checked
+    unchecked = len(closed) - checked
     spend = sum((receipt.spend for receipt in receipts), Spend())
-    towards = sum((r.spend for r in receipts if closed.get(r.task_id) != "plausible"), Spend())
+    towards = sum((r.spend for r in receipts if closed.get(r.task_id) != "unchecked"), Spend())
     enough = tasks >= ENOUGH
     priced = enough and checked and not towards.unpriced
     return CoderRecord(
@@ -283,9 +283,9 @@ def _record(coder: str, model: str, group: list[EndedRun], last: Mapping[str, in
         runs=len(group),
         tasks=tasks,
         checked=checked,
-        plausible=plausible,
+        unchecked=unchecked,
         accepted=kinds["accepted"],
-        unverified=kinds["unverified"],
+        rejected=kinds["rejected"],
         unclaimed=kinds["unclaimed"],
         asked=kinds["asked"],
         stalled=kinds["stalled"],
@@ -303,7 +303,7 @@ def _record(coder: str, model: str, group: list[EndedRun], last: Mapping[str, in
         estimated_usd=spend.estimated_usd,
         unpriced=spend.unpriced,
         checked_rate=checked / tasks if enough else None,
-        plausible_rate=plausible / tasks if enough else None,
+        unchecked_rate=unchecked / tasks if enough else None,
         runs_per_task=len(group) / tasks if enough else None,
         cost_per_checked=towards.usd / checked if priced else None,
     )
@@ -334,7 +334,7 @@ class UsageView(Struct, frozen=True, kw_only=True):
     """What the runs since a moment used, in groups.
 
     Of a `Spent`: `cost_usd` is what CLIs told, `estimated_usd` what fleet worked out, `unpriced`
-    the number of runs of unknown cost, `wasted_*` what went into runs without verified work.
+    the number of runs of unknown cost, `wasted_*` what went into runs without accepted work.
     """
 
     as_of: datetime

@@ -24,10 +24,10 @@ from fleet.schemas.policy import BRANCH_OF_TASK
 _PATIENCE = 5.0
 _WORDS = {
     "off": "off: work stays in its directory, or on fleet/<id>",
-    "ask": "ask: verified work lands once you approve it (fleet land)",
-    "auto": "auto: verified work lands on its task's branch, here alone; nothing is pushed",
+    "ask": "ask: accepted work lands once you approve it (fleet land)",
+    "auto": "auto: accepted work lands on its task's branch, here alone; nothing is pushed",
 }
-_TO = {"push": "verified work is pushed too (land_to = push)", "pr": "as pull requests"}
+_TO = {"push": "accepted work is pushed too (land_to = push)", "pr": "as pull requests"}
 
 
 def verify(installation: Installation) -> Iterator[CheckResult]:
@@ -43,7 +43,7 @@ def verify(installation: Installation) -> Iterator[CheckResult]:
     if known:
         yield CheckResult("verify", "ok", f"tasks here are checked with: {'; '.join(known)}")
         return
-    what = "no verify command for tasks here: fleet can only say that they are plausible"
+    what = "no verify command for tasks here: their work stays unchecked"
     command = quote(f"verify={proposal.command}")
     fix = f"By its {proposal.found_in}: fleet config set --project . {command}"
     yield CheckResult("verify", "ok", what, fix)

@@ -1,4 +1,4 @@
-"""`tasks/<id>/landing.json`: how far the verified work of a task is on the way to the branch.
+"""`tasks/<id>/landing.json`: how far the accepted work of a task is on the way to the branch.
 
 The record is sealed: what an agent writes in its place is shown, and never acted on. A file of the
 task's name in `landings` of the home stands for each record that is not at its end, so that the
@@ -89,7 +89,7 @@ class Landing(Struct, frozen=True, kw_only=True):
     #: until the work is brought home.
     tree: str
     commit: str = ""
-    #: The verify commands passed on the tree, and which; else the claim is only plausible.
+    #: The verify commands passed on the tree, and which; else the claim is unchecked.
     checked: bool = False
     checks: tuple[str, ...] = ()
     #: What a person has to look at before the work lands, as the verification found it.

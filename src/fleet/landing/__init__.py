@@ -1,4 +1,4 @@
-"""Landing: verified work reaches the branch of the project, and every value that the branch takes
+"""Landing: accepted work reaches the branch of the project, and every value that the branch takes
 is a tree that was verified in that very state.
 
 The supervisor runs these steps in threads beside its loop, and `fleet land` without one. What is

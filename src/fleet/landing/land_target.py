@@ -1,4 +1,4 @@
-"""The lander's job for one branch: bring verified work home, run a train, have the branch follow.
+"""The lander's job for one branch: bring accepted work home, run a train, have the branch follow.
 
 One lander a branch works at a time: its lock lies in the common git directory, so that two homes on
 one repository do no work twice. What makes them safe is the compare-and-swap.

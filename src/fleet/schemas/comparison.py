@@ -15,10 +15,10 @@ from fleet.schemas.waits import Waits
 EntryStanding = Literal[
     #: Closed by its evidence: a verify command passed, or nothing contradicts the claim.
     "checked",
-    "plausible",
+    "unchecked",
     #: The entry claimed to be done and was not believed, in the last attempt that it has.
-    "unverified",
-    "out_of_scope",
+    "rejected",
+    "out of scope",
     "failed",
     "asks",
     "stopped",
@@ -33,12 +33,12 @@ EntryStanding = Literal[
 ]
 OVER: frozenset[EntryStanding] = frozenset(
     {
-        "checked", "plausible", "unverified", "out_of_scope", "failed", "asks", "stopped",
+        "checked", "unchecked", "rejected", "out of scope", "failed", "asks", "stopped",
         "closed", "gone",
     }
 )  # fmt: skip
 #: Closed by its evidence: may be picked without `--force`.
-DONE: frozenset[EntryStanding] = frozenset({"checked", "plausible"})
+DONE: frozenset[EntryStanding] = frozenset({"checked", "unchecked"})
 
 #: making: not all entries are in the queue yet. landing: one was picked, and not all is done.
 ComparisonState = Literal["making", "running", "landing", "picked", "discarded"]

@@ -19,7 +19,7 @@ ARTIFACT = "artifact:"
 PLAN_FILE = "PLAN.toml"
 
 #: The least that closes a task. `plausible`: nothing contradicts the claim. `checked`: the verify
-#: commands passed; a claim that is only plausible is left to a person.
+#: commands passed; unchecked work is left to a person.
 Requirement = Literal["plausible", "checked"]
 
 #: Where a task works. `none`: in its directory itself. `clone`: in a clone of its own.

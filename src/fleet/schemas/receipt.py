@@ -234,14 +234,14 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 #: The four words for a claim of completion. checked: the operator's verify commands passed on what
-#: the run left. plausible: nothing contradicts the claim, and nothing proves it.
-VerdictState = Literal["checked", "plausible", "unverified", "out_of_scope"]
+#: the run left. unchecked: nothing contradicts the claim, and nothing proves it.
+VerdictState = Literal["checked", "unchecked", "rejected", "out of scope"]
 #: The colour of each on a terminal.
 VERDICT_COLOURS: Mapping[VerdictState, str] = {
     "checked": "green",
-    "plausible": "cyan",
-    "unverified": "yellow",
-    "out_of_scope": "red",
+    "unchecked": "cyan",
+    "rejected": "yellow",
+    "out of scope": "red",
 }
 
 
@@ -257,10 +257,10 @@ class Verdict(Struct, frozen=True, kw_only=True):
     @property
     def state(self) -> VerdictState:
         if self.trespasses:
-            return "out_of_scope"
+            return "out of scope"
         if self.findings:
-            return "unverified"
-        return "checked" if self.checked else "plausible"
+            return "rejected"
+        return "checked" if self.checked else "unchecked"
 
     @property
     def broken(self) -> tuple[Finding, ...]:
@@ -349,9 +349,9 @@ class Receipt(Struct, frozen=True, kw_only=True):
         return bool(self.checks) and all(check.passed for check in self.checks)
 
     @property
-    def closed_as(self) -> Literal["checked", "plausible"]:
+    def closed_as(self) -> Literal["checked", "unchecked"]:
         """What a run that closed its task had shown."""
-        return "checked" if self.verdict is not None and self.verdict.checked else "plausible"
+        return "checked" if self.verdict is not None and self.verdict.checked else "unchecked"
 
     @property
     def cost(self) -> float | None:

@@ -188,7 +188,7 @@ class Task(Struct, frozen=True, kw_only=True):
 
     @property
     def waits_to_land(self) -> bool:
-        """The task is blocked because verified work is not on the branch yet."""
+        """The task is blocked because accepted work is not on the branch yet."""
         return self.status == "blocked" and isinstance(self.waits, ToLand)
 
     @property
@@ -212,7 +212,7 @@ class Lease(Struct, frozen=True, kw_only=True):
 
 
 class Closed(Struct, frozen=True, kw_only=True, tag=True):
-    """The work is done, by a claim that is checked or plausible."""
+    """The work is done, by a claim that is checked or unchecked."""
 
     reason: str
 

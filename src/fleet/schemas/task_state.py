@@ -74,7 +74,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
 
 
 class OnTheWay(Struct, frozen=True, kw_only=True):
-    """How far verified work is on the way to its branch."""
+    """How far accepted work is on the way to its branch."""
 
     step: Literal["verified", "waiting", "asks", "testing", "landed", "back", "held"]
     words: str

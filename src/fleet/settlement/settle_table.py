@@ -74,9 +74,9 @@ _LIMIT_WAIT = timedelta(seconds=30)
 #: Tasks that wait for the same limit are spread over at most this time.
 _WIDEST_SPREAD = timedelta(minutes=1)
 #: Why a person decides about a claim that nothing contradicts and nothing proves.
-_ONLY_PLAUSIBLE = (
-    "only plausible: nothing contradicts the claim, no verify command proves it, and a check is"
-    " required here (require = checked)"
+_UNCHECKED = (
+    "unchecked: no verify command proves the claim, and a check is required here"
+    " (require = checked)"
 )
 #: What a person can do about a denied tool.
 _SETTING = "(see the permissions setting)"
@@ -268,9 +268,9 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
     if verdict.findings:
         if tuple(finding.rule for finding in verdict.findings) == UNCHANGED:
             return _unchanged(claim.done, facts)
-        return _attempt(f"unverified: {_listed(verdict.findings)}", facts, now)
+        return _attempt(f"rejected: {_listed(verdict.findings)}", facts, now)
     if not _is_enough(verdict, facts):
-        return blocked(NeedsApproval(reasons=(_ONLY_PLAUSIBLE,)), facts.task_id)
+        return blocked(NeedsApproval(reasons=(_UNCHECKED,)), facts.task_id)
     return _claim_holds(claim.done, verdict, facts)
 
 
@@ -309,7 +309,7 @@ def _cut_off_after_claim(
     decision = _by_outcome(outcome, facts, now)
     if not verdict.findings:
         return decision
-    why = f"{decision.why}; what it claimed before is unverified: {_listed(verdict.findings)}"
+    why = f"{decision.why}; what it claimed before is rejected: {_listed(verdict.findings)}"
     return structs.replace(decision, why=plain_text(why))
 
 
@@ -330,7 +330,7 @@ def _claim_holds(claim: str, verdict: Verdict, facts: Facts, *, after: str = "")
 
 def _closed(claim: str, verdict: Verdict, facts: Facts, *, after: str = "") -> Decision:
     """The task is done; reason and log say what was shown, and what was not."""
-    why = "checked" if verdict.checked else "plausible: there is no verify command to prove it"
+    why = "checked" if verdict.checked else "unchecked: there is no verify command to prove it"
     reason = close_reason(claim, facts.run, facts.task_id, checked=verdict.checked)
     if after:
         why = f"{why} (claimed before it ended as {after})"
@@ -358,7 +358,7 @@ def refused_by(outcome: Outcome, facts: Facts) -> tuple[Finding, ...]:
 
 def close_reason(claim: str, run: int, task_id: str, *, checked: bool) -> str:
     """What a task is closed with: the agent's words, and what was shown. Pure."""
-    shown = "checked" if checked else "plausible, no verify command"
+    shown = "checked" if checked else "unchecked, no verify command"
     return f"{plain_text(claim)} [run {run}, {shown}: fleet task {task_id} receipt]"
 
 

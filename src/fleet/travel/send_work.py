@@ -29,7 +29,7 @@ class Unsent(Struct, frozen=True, kw_only=True):
 def send_work(
     home: Home, task_id: str, run: int, url: str, *, title: str, landing: Landing | None
 ) -> ResultPushed | Unsent | None:
-    """Push the work of a run. Of verified work that is the commit with the tree that was verified.
+    """Push the work of a run. Of accepted work that is the commit with the tree that was verified.
     None: the run changed nothing, or worked in no clone.
 
     Raises FleetError and OSError if the work cannot be read.

@@ -41,7 +41,7 @@ ALIVE = lambda _: True  # noqa: E731
 
 
 GOOD = an_ending(Finished(), Closed(reason="done"), why="closed by its agent")
-MADE_UP = an_ending(Finished(), why="unverified: no_tools: it used none", broke=("no_tools",))
+MADE_UP = an_ending(Finished(), why="rejected: no_tools: it used none", broke=("no_tools",))
 
 
 class Play:

@@ -157,7 +157,7 @@ def test_a_task_without_a_check_says_so_when_it_is_made(fleet, tmp_path, monkeyp
     assert bd(["create", "x"]) == 0
     said = capsys.readouterr()
     assert said.err == (
-        "no verify command: fleet can only say *plausible*;"
+        "no verify command: the work stays unchecked;"
         " --verify 'CMD' or: fleet config set --project . verify=…\n"
     )
     assert "verify" not in said.out
@@ -183,7 +183,7 @@ def test_the_first_task_of_a_project_proposes_a_check_and_writes_it_on_a_yes(
     assert bd(["create", "x"]) == 0
     said = capsys.readouterr().err
     assert "Check each with `go test ./...` (go.mod) from now on? [y/N]" in said
-    assert "can only say *plausible*" in said
+    assert "the work stays unchecked" in said
     attended(monkeypatch, "y\n")
     bd(["create", "x"])
     assert "[y/N]" not in capsys.readouterr().err

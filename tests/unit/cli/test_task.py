@@ -22,13 +22,13 @@ def test_the_output_of_a_failed_check_stands_below_its_rule(capsys):
         run=1,
         coder="claude",
         outcome="Finished",
-        why=f"unverified: verify_failed: {what}",
+        why=f"rejected: verify_failed: {what}",
         claim="done",
         verdict=Verdict(findings=(Finding(rule="verify_failed", what=what),)),
     )
     show_receipt(receipt, as_json=False)
     shown = capsys.readouterr().out.splitlines()
-    assert "ended:      Finished: unverified: verify_failed: `make test` ended with 2" in shown
+    assert "ended:      Finished: rejected: verify_failed: `make test` ended with 2" in shown
     at = shown.index("broke:      verify_failed: `make test` ended with 2:")
     assert shown[at + 1 : at + 3] == ["            1 failed", "            see the log"]
 
@@ -58,7 +58,7 @@ def test_what_is_not_known_is_not_nought(capsys):
             "Stalled (silent): nothing",
         ),
         ("Stalled (silent)", "stalled (silent)", "Stalled (silent)"),
-        ("Finished", "plausible", "Finished: plausible"),
+        ("Finished", "unchecked", "Finished: unchecked"),
         ("Finished", "verify_failed: `make` ended with 2:\nF", "Finished: verify_failed: `make`"),
         ("Failed (no_key)", "no_key: a key is missing", "Failed (no_key): a key is missing"),
         ("Lost", "lost: its keeper was killed", "Lost: its keeper was killed"),

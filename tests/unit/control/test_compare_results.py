@@ -34,7 +34,7 @@ def ending(outcome, why="because", *, counts=True):
 
 
 def closed():
-    return structs.replace(ending(Finished(), "plausible"), settlement=Closed(reason="did it"))
+    return structs.replace(ending(Finished(), "unchecked"), settlement=Closed(reason="did it"))
 
 
 def doing(what, **more):
@@ -56,10 +56,10 @@ def test_a_try_stands_where_its_evidence_puts_it():
     assert standing("in_progress", running=doing("running")) == "running"
     assert standing("in_progress", running=doing("verifying")) == "verifying"
     assert standing("closed", receipt(), end=closed()) == "checked"
-    assert standing("closed", receipt(verdict=Verdict()), end=closed()) == "plausible"
+    assert standing("closed", receipt(verdict=Verdict()), end=closed()) == "unchecked"
     assert standing("closed", bad) == "closed"
     assert standing("closed", end=ending(Stopped(by="ann"))) == "stopped"
-    assert standing("blocked", bad, end=ending(Finished())) == "unverified"
+    assert standing("blocked", bad, end=ending(Finished())) == "rejected"
     assert standing("blocked", receipt(claim=None), end=ending(Failed(reason="auth"))) == "failed"
     assert standing("blocked", bad, end=ending(NeedsHuman(question="?"))) == "asks"
     assert standing("blocked", end=ending(Stopped(by="ann"))) == "stopped"
@@ -99,10 +99,10 @@ def test_a_handful_of_tries_makes_no_rate():
     entries = [entry(number, cost_usd=float(number)) for number in range(1, 5)]
     (few,) = summaries(entries)
     assert (few.checked, few.over, few.checked_rate) == (4, 4, None)
-    (enough,) = summaries([*entries, entry(5, standing="unverified", unpriced=1)])
-    assert (enough.checked_rate, enough.plausible, enough.plausible_rate) == (0.8, 0, 0.0)
-    (mixed,) = summaries([*entries, entry(5, standing="plausible")])
-    assert (mixed.checked, mixed.plausible) == (4, 1)
+    (enough,) = summaries([*entries, entry(5, standing="rejected", unpriced=1)])
+    assert (enough.checked_rate, enough.unchecked, enough.unchecked_rate) == (0.8, 0, 0.0)
+    (mixed,) = summaries([*entries, entry(5, standing="unchecked")])
+    assert (mixed.checked, mixed.unchecked) == (4, 1)
     assert (enough.seconds.of, enough.seconds.least, enough.seconds.middle) == (5, 60.0, 180.0)
     assert (enough.cost.of, enough.cost.most) == (4, 4.0)
     assert enough.lines is None

@@ -113,7 +113,7 @@ def test_a_history_that_names_later_commits_takes_nothing_off_the_branch(repo):
 
 
 def test_what_had_landed_ahead_of_the_branch_comes_with_it(repo):
-    """The line holds verified work already; a branch that was moved beside it is a person's."""
+    """The line holds accepted work already; a branch that was moved beside it is a person's."""
     repo.git("switch", "-qc", "ahead")
     ahead = repo.commit(c="landed\n")
     repo.git("switch", "-q", "main")

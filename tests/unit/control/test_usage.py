@@ -71,7 +71,7 @@ def test_a_cost_that_nobody_told_is_not_nought():
 
 
 def test_what_closed_nothing_is_told_apart():
-    """By the settlement: a plausible claim that could not be checked closed nothing either."""
+    """By the settlement: an unchecked claim closed nothing either."""
     unverifiable = EndedRun(receipt=receipt(), ending=ending(closed=False, counts=False))
     unsettled = EndedRun(receipt=receipt(), ending=None)
     (row,) = spent([run(), run(good=False), unverifiable, unsettled], "project")
@@ -137,7 +137,7 @@ def test_a_handful_makes_no_rate():
     (row,) = records(few)
     assert (row.tasks, row.checked, row.checked_rate, row.cost_per_checked) == (4, 4, None, None)
     (row,) = records([*few, run("5", good=False)])
-    assert (row.checked_rate, row.cost_per_checked, row.unverified) == (0.8, 2.5 / 4, 1)
+    assert (row.checked_rate, row.cost_per_checked, row.rejected) == (0.8, 2.5 / 4, 1)
 
 
 def test_a_retried_task_is_one_task():
@@ -147,15 +147,15 @@ def test_a_retried_task_is_one_task():
     assert (row.tasks, row.runs, row.checked, row.runs_per_task) == (5, 6, 5, 1.2)
 
 
-def test_checked_and_plausible_are_never_added():
-    """Only a check shows that the work is done; what was merely plausible costs no checked task."""
+def test_checked_and_unchecked_are_never_added():
+    """Only a check shows that the work is done; unchecked work costs no checked task."""
     proven = [run(str(number)) for number in range(3)]
     believed = [run(f"b{number}", verdict=Verdict(), cost=9.0) for number in range(2)]
     (row,) = records([*proven, *believed])
-    assert (row.checked, row.plausible, row.checked_rate, row.plausible_rate) == (3, 2, 0.6, 0.4)
+    assert (row.checked, row.unchecked, row.checked_rate, row.unchecked_rate) == (3, 2, 0.6, 0.4)
     assert row.cost_per_checked == 0.5
     (all_runs,) = spent([*proven, *believed], "coder")
-    assert (all_runs.checked, all_runs.plausible) == (3, 2)
+    assert (all_runs.checked, all_runs.unchecked) == (3, 2)
 
 
 def test_the_tables_are_printed(home):
@@ -203,7 +203,7 @@ def test_an_estimate_is_marked_and_never_taken_for_the_clis_word(home):
     shown = CliRunner().invoke(usage, []).output
     assert "~$2.12+?" in shown
     assert "50% of the input was cached" in shown
-    assert "300 tokens went into 1 run without verified work" in shown
+    assert "300 tokens went into 1 run without accepted work" in shown
     assert "the cost of 1 run is not known" in shown
 
 
@@ -269,7 +269,7 @@ def test_the_tables_fit_the_terminal(columns, by, capsys):
     show_stats(records(found), columns)
     told = capsys.readouterr().out
     assert max(map(len, told.splitlines())) <= columns
-    assert "checked  plausible" in told
+    assert "checked  unchecked" in told
 
 
 def test_tokens_that_nobody_told_are_not_nought(home):

@@ -37,7 +37,7 @@ def test_what_needs_a_person_comes_first(place):
     assert [each.state for each in found] == ["asks", "waiting", "back"]
     assert found[0].id == asks
     assert [each.files for each in found] == [1, 2, 1]
-    assert [each.verdict for each in found] == ["checked", "plausible", "checked"]
+    assert [each.verdict for each in found] == ["checked", "unchecked", "checked"]
     assert found[2].words == "sent back (conflict in a and 1 more), try 2 of 3"
     assert found[0].tip == place.repo.git("rev-parse", f"fleet/{asks}")
 

@@ -27,10 +27,10 @@ def test_landing_says_what_it_does(installation):
     """And that nothing is pushed, unless it is."""
     need("git")
     assert told(installation, land="auto") == [
-        ("ok", "auto: verified work lands on its task's branch, here alone; nothing is pushed")
+        ("ok", "auto: accepted work lands on its task's branch, here alone; nothing is pushed")
     ]
     (found,) = told(installation, land="auto", land_to="push")
-    assert "verified work is pushed too" in found[1]
+    assert "accepted work is pushed too" in found[1]
     assert "nothing is pushed" not in found[1]
 
 

@@ -55,9 +55,9 @@ def test_what_was_said_once_is_remembered_for_a_while(home):
 
 def test_the_screen_has_the_first_line_of_a_long_text_and_says_where_the_rest_is(home):
     """What a verify command printed filled the screen, in one endless line."""
-    shown, text = [], "x: unverified: `make` ended with 2:\nF\n1 failed"
+    shown, text = [], "x: rejected: `make` ended with 2:\nF\n1 failed"
     a_log(home, echo=shown.append).say("released", text, task_dir=home / "task")
-    assert shown[0].endswith("  x: unverified: `make` ended with 2 … (fleet task task receipt)")
+    assert shown[0].endswith("  x: rejected: `make` ended with 2 … (fleet task task receipt)")
     assert json.loads((home / "task/log.jsonl").read_text())["text"] == text
 
 

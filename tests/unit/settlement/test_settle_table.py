@@ -58,10 +58,10 @@ PLAIN = Facts(
 )
 DONE = AgentClaim(done="did it")
 CHECKED = Verdict(checked=True)
-PLAUSIBLE = Verdict()
+UNCHECKED = Verdict()
 MISSING = SpawnFailure(why="claude: …", program_missing=True)
 NO_CWD = SpawnFailure(why="cwd: No such file")
-UNVERIFIED = Verdict(findings=(Finding(rule="no_tools", what="it used no tool"),))
+REJECTED = Verdict(findings=(Finding(rule="no_tools", what="it used no tool"),))
 NO_CHANGE = Verdict(findings=(Finding(rule="no_effect", what="nothing is different"),))
 SAID_SO = History(last=an_ending(Finished(), broke=("no_effect",)))
 LOST_WORK = Verdict(findings=(Finding(rule="lost_landed_work", what="work is gone"),))
@@ -78,23 +78,23 @@ def facts(**changes):
 #: How a run ended, as the page names it, with an example of it.
 ROWS = [
     ("Finished, claimed, checked", Finished(), facts(claim=DONE, verdict=CHECKED)),
-    ("Finished, claimed, plausible", Finished(), facts(claim=DONE, verdict=PLAUSIBLE)),
+    ("Finished, claimed, unchecked", Finished(), facts(claim=DONE, verdict=UNCHECKED)),
     (
         "Finished, claimed, and its work is to land",
         Finished(),
         facts(claim=DONE, verdict=CHECKED, lands_on="main"),
     ),
     (
-        "Finished, claimed, plausible where a check is required",
+        "Finished, claimed, unchecked where a check is required",
         Finished(),
-        facts(claim=DONE, verdict=PLAUSIBLE, require="checked"),
+        facts(claim=DONE, verdict=UNCHECKED, require="checked"),
     ),
     (
         "Finished, claimed, a plan that can be made into tasks",
         Finished(),
-        facts(claim=DONE, verdict=PLAUSIBLE, require="approval"),
+        facts(claim=DONE, verdict=UNCHECKED, require="approval"),
     ),
-    ("Finished, claimed, unverified", Finished(), facts(claim=DONE, verdict=UNVERIFIED)),
+    ("Finished, claimed, rejected", Finished(), facts(claim=DONE, verdict=REJECTED)),
     (
         "Finished, claimed, and all that is wrong is that nothing changed",
         Finished(),
@@ -174,11 +174,11 @@ ROWS = [
         facts(claim=DONE, verdict=CHECKED),
     ),
     (
-        "RateLimited, after a claim that is unverified",
+        "RateLimited, after a claim that is rejected",
         LIMIT,
-        facts(claim=DONE, verdict=UNVERIFIED),
+        facts(claim=DONE, verdict=REJECTED),
     ),
-    ("Lost, after a claim that is unverified", Lost(), facts(claim=DONE, verdict=UNVERIFIED)),
+    ("Lost, after a claim that is rejected", Lost(), facts(claim=DONE, verdict=REJECTED)),
     ("any of these, out of scope", Finished(), facts(claim=DONE, verdict=OUT_OF_SCOPE)),
     ("any of these, tampered", Finished(), facts(claim=DONE, verdict=FORGED)),
     ("any of these, and its repository is damaged", LIMIT, facts(claim=DONE, damage="x")),
@@ -253,9 +253,9 @@ def test_a_closed_task_tells_its_reason_and_where_the_evidence_is():
         reason="did it [run 7, checked: fleet task fleet-a receipt]"
     )
     assert checked.why == "checked"
-    plausible = decide(Finished(), structs.replace(given_facts, verdict=PLAUSIBLE), NOW)
-    assert "plausible, no verify command" in plausible.settlement.reason
-    assert plausible.why == "plausible: there is no verify command to prove it"
+    unchecked = decide(Finished(), structs.replace(given_facts, verdict=UNCHECKED), NOW)
+    assert "unchecked, no verify command" in unchecked.settlement.reason
+    assert unchecked.why == "unchecked: there is no verify command to prove it"
 
 
 CUT_OFF = [
@@ -281,10 +281,10 @@ def test_a_claim_outlives_the_end_of_its_run(outcome):
 def test_a_claim_that_does_not_hold_changes_nothing_but_what_is_told(outcome):
     """The run counts as what it is, and the next agent reads what was wrong."""
     without = decide(outcome, facts(), NOW)
-    with_claim = decide(outcome, facts(claim=DONE, verdict=UNVERIFIED), NOW)
+    with_claim = decide(outcome, facts(claim=DONE, verdict=REJECTED), NOW)
     assert (with_claim.settlement, with_claim.counts) == (without.settlement, without.counts)
-    assert "what it claimed before is unverified: no_tools" in with_claim.why
-    required = decide(outcome, facts(claim=DONE, verdict=PLAUSIBLE, require="checked"), NOW)
+    assert "what it claimed before is rejected: no_tools" in with_claim.why
+    required = decide(outcome, facts(claim=DONE, verdict=UNCHECKED, require="checked"), NOW)
     assert required == without
 
 
@@ -306,9 +306,9 @@ def test_work_that_is_to_land_names_no_command():
 
 def test_where_a_check_is_required_a_person_is_told_both_ways_out():
     """To close by hand, or to give a verify command."""
-    given_facts = facts(claim=DONE, verdict=PLAUSIBLE, require="checked", task_id="fleet-a")
+    given_facts = facts(claim=DONE, verdict=UNCHECKED, require="checked", task_id="fleet-a")
     note = decide(Finished(), given_facts, NOW).why
-    assert note.startswith("only plausible: nothing contradicts the claim")
+    assert note.startswith("unchecked: no verify command proves the claim")
     assert "fleet bd close fleet-a" in note
     assert "--verify 'CMD', then fleet retry fleet-a" in note
 
@@ -318,11 +318,11 @@ def test_an_outage_is_told_in_the_vendors_words():
     assert decide(OUTAGE, facts(), NOW).why == "the vendor's service fails (outage): 503"
 
 
-def test_an_unverified_task_carries_what_was_missed():
+def test_a_rejected_task_carries_what_was_missed():
     """The next agent is told, and so is the person who finds it blocked."""
-    again = decide(Finished(), facts(claim=DONE, verdict=UNVERIFIED), NOW)
-    assert again.why == "unverified: no_tools: it used no tool"
-    last = decide(Finished(), facts(claim=DONE, verdict=UNVERIFIED, past=History(attempts=2)), NOW)
+    again = decide(Finished(), facts(claim=DONE, verdict=REJECTED), NOW)
+    assert again.why == "rejected: no_tools: it used no tool"
+    last = decide(Finished(), facts(claim=DONE, verdict=REJECTED, past=History(attempts=2)), NOW)
     assert last.settlement == Blocked(waits=OutOfAttempts(why=again.why, made=3, limit=3))
 
 
@@ -419,7 +419,7 @@ def play(runs, retry_limit):
         given_facts = facts(
             run=number,
             started=started,
-            verdict=UNVERIFIED if claims else Verdict(),
+            verdict=REJECTED if claims else Verdict(),
             claim=DONE if claims else AgentClaim(),  # nothing that could be closed
             past=past,
             retry_limit=retry_limit,

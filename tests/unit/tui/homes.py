@@ -79,7 +79,7 @@ ROWS = (
     ),
     a_row(
         id="fleet-qfi", title="Lend a book", state="done", group="done", status="closed",
-        verdict="plausible", spent=Spend(runs=1, unpriced=1),
+        verdict="unchecked", spent=Spend(runs=1, unpriced=1),
     ),
 )  # fmt: skip
 

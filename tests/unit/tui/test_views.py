@@ -52,7 +52,7 @@ def a_whole(row=None, **fields):
         "runs": (
             RunSummary(
                 number=1, coder="claude", model="sonnet", begun=NOW - HOUR, ended=NOW - 50 * MINUTE,
-                outcome="Finished", why="make test fails", counts=True, verdict="unverified",
+                outcome="Finished", why="make test fails", counts=True, verdict="rejected",
             ),
             RunSummary(number=2, coder="claude", model="sonnet", begun=NOW - 12 * MINUTE),
         ),

@@ -8,7 +8,7 @@ from functools import partial
 import click
 
 from fleet import control
-from fleet.cli.compare.output import diff_lines, entry_table, print_comparison, summary_table, word
+from fleet.cli.compare.output import diff_lines, entry_table, print_comparison, summary_table
 from fleet.cli.live_view import live_view
 from fleet.cli.print_file import paged
 from fleet.cli.task_ids import task_id
@@ -197,7 +197,7 @@ def _standing_printer() -> Callable[[Sequence[Entry]], None]:
             before[entry.number] = entry.result.standing
             why = f": {first_line(entry.result.why)}" if entry.result.why else ""
             name = f"{entry.task_id} {one_line(entry.label)}"
-            print_line(f"{name}: {word(entry.result.standing)}{why}")
+            print_line(f"{name}: {entry.result.standing}{why}")
 
     return print_changes
 
@@ -223,7 +223,7 @@ def _print_beginning(fleet: Control, task: Task, comparison: Comparison) -> None
         )
     if not fleet.place(task).ruled.policy.verify:
         print_line(
-            "The task has no verify command: fleet can only say that an entry is plausible."
+            "The task has no verify command: its entries stay unchecked."
             " Better: --verify when the task is created, or in its project."
         )
 

@@ -47,7 +47,7 @@ def _cells(entry: Entry, result: Result) -> tuple[str, ...]:
     return (
         entry.task_id or "-",
         one_line(entry.label),
-        painted(word(result.standing), _COLOURS.get(result.standing, "")),
+        painted(result.standing, _COLOURS.get(result.standing, "")),
         _so_far(duration(result.seconds), result.untimed, result.attempts) if began else "-",
         _tokens(result) if began else "-",
         shown_cost(result) if began else "-",
@@ -65,10 +65,6 @@ def _tokens(result: Result) -> str:
     if result.tokens is None:
         return "unknown"
     return count(result.tokens) + ("+?" if result.uncounted else "")
-
-
-def word(standing: EntryStanding) -> str:
-    return standing.replace("_", " ")
 
 
 def shown_cost(result: Result) -> str:
@@ -96,7 +92,7 @@ def summary_table(found: Sequence[Summary]) -> Iterator[str]:
             one_line(f"{row.coder}:{row.model}" if row.model else row.coder),
             str(row.over),
             share_words(row.checked, row.checked_rate),
-            share_words(row.plausible, row.plausible_rate),
+            share_words(row.unchecked, row.unchecked_rate),
             _range(row.seconds, duration),
             _range(row.tokens, lambda number: count(round(number)), "unknown"),
             _range(row.cost, lambda dollars: f"${dollars:.2f}", "unknown"),
@@ -104,8 +100,8 @@ def summary_table(found: Sequence[Summary]) -> Iterator[str]:
         )
         for row in found
     ]
-    head = ("coder", "over", "checked", "plausible", "time", "tokens", "cost", "lines changed")
-    yield from table(head, rows, right=("over", "checked", "plausible"))
+    head = ("coder", "over", "checked", "unchecked", "time", "tokens", "cost", "lines changed")
+    yield from table(head, rows, right=("over", "checked", "unchecked"))
     few = min((row.over for row in found), default=0)
     if few < ENOUGH:
         text = f"(n): number of entries. Too few to rank; rates are shown from {ENOUGH} on."
@@ -124,7 +120,7 @@ def diff_lines(diffs: Sequence[EntryDiff]) -> Iterator[str]:
     """The changed files of each entry, then the diffs one after the other."""
     for diff in diffs:
         result = diff.entry.result
-        state = f": {word(result.standing)}, {shown_size(result)}" if result is not None else ""
+        state = f": {result.standing}, {shown_size(result)}" if result is not None else ""
         yield painted(one_line(diff.name), "bold") + state
         if diff.trouble:
             yield f"  {one_line(diff.trouble)}"
@@ -160,7 +156,7 @@ def _entry_shape(entry: Entry) -> dict[str, Any]:
         **shape,
         "standing": result.standing,
         "checked": result.standing == "checked",
-        "plausible": result.standing == "plausible",
+        "unchecked": result.standing == "unchecked",
         "over": result.is_over,
         "why": result.why,
         "attempts": result.attempts,

@@ -16,7 +16,7 @@ from fleet.schemas.shown_text import count, one_line
 def command(since: str | None, as_json: bool) -> None:
     """Show how each coder and model did: tasks closed, runs it took, what it cost.
 
-    A task is checked if a verify command passed, and plausible if nothing contradicts the claim and
+    A task is checked if a verify command passed, and unchecked if nothing contradicts the claim and
     nothing proves it; the two are never added. The rows are no ranking: tasks differ. A rate of
     fewer than five tasks is not shown. A retry is a run that failed and was followed by another of
     the same task. The columns after that say how the runs ended that closed nothing. To see several
@@ -35,10 +35,10 @@ def command(since: str | None, as_json: bool) -> None:
         click.echo(painted(f"-: of fewer than {ENOUGH} tasks, or not known", "dim"))
 
 
-_HEAD = ("coder", "tasks", "checked", "plausible", "runs", "retries", "$/checked")
+_HEAD = ("coder", "tasks", "checked", "unchecked", "runs", "retries", "$/checked")
 #: How runs ended that were not accepted. Only kinds that occurred are shown.
 _ENDS: tuple[RunEndKind, ...] = (
-    "unverified", "unclaimed", "asked", "stalled", "limited", "rate_limited", "context_full",
+    "rejected", "unclaimed", "asked", "stalled", "limited", "rate_limited", "context_full",
     "stopped", "failed",
 )  # fmt: skip
 #: Which columns go first where there is no room; --json has all of them.
@@ -68,7 +68,7 @@ def _cells(row: CoderRecord) -> tuple[str, ...]:
     return (
         str(row.tasks),
         share_words(row.checked, row.checked_rate),
-        share_words(row.plausible, row.plausible_rate),
+        share_words(row.unchecked, row.unchecked_rate),
         str(row.runs),
         str(row.retries),
         "-" if row.cost_per_checked is None else f"{mark}{row.cost_per_checked:.2f}",

@@ -48,7 +48,7 @@ def command(by: By, since: str | None, prices: bool, as_json: bool) -> None:
 
     "fresh" input was read by the model, "cached" was served from its cache. A cost with ~ is worked
     out from tokens and prices, as the CLI told none. A cost that is not known is shown as unknown,
-    never as 0. "lost" went into runs without verified work: retries, stalls, claims that were not
+    never as 0. "lost" went into runs without accepted work: retries, stalls, claims that were not
     believed.
     """
     fleet = control.opened()
@@ -156,14 +156,14 @@ def _summary(total: Spent) -> str:
     parts = [f"{tokens} in {counted(total.runs, 'run')}, {cost}"]
     if read:
         parts.append(f"{_share(used.cache_read, read)} of the input was cached")
-    verified = {"checked": total.checked, "plausible": total.plausible}
-    if any(verified.values()):
-        words = ", ".join(f"{number} {word}" for word, number in verified.items() if number)
-        parts.append(f"tasks verified: {words}")
+    accepted = {"checked": total.checked, "unchecked": total.unchecked}
+    if any(accepted.values()):
+        words = ", ".join(f"{number} {word}" for word, number in accepted.items() if number)
+        parts.append(f"accepted: {words}")
     if total.wasted_runs:
         money = f", {_mark(total)}{shown_usd(total.wasted_usd, exact=True)}"
         words = money if total.wasted_usd else ""
-        lost = f"{counted(total.wasted_runs, 'run')} without verified work"
+        lost = f"{counted(total.wasted_runs, 'run')} without accepted work"
         tokens = f"{_tokens(total.wasted_tokens)} tokens"
         parts.append(f"{tokens}{words} went into {lost}")
     if total.uncounted and used.total:

@@ -157,11 +157,9 @@ def receipt_lines(receipt: Receipt, landing: Landing | None = None) -> Iterator[
 def _state(receipt: Receipt) -> str:
     """The verdict, with the first word in a colour."""
     words = verdict_words(receipt)
-    if receipt.verdict is None or "claim" in words:
+    if receipt.verdict is None or words != receipt.verdict.state:
         return words
-    state = receipt.verdict.state
-    word = state.replace("_", " ")
-    return words.replace(word, painted(word, f"bold {VERDICT_COLOURS[state]}"), 1)
+    return painted(words, f"bold {VERDICT_COLOURS[receipt.verdict.state]}")
 
 
 def _show_diff(fleet: Control, word: str, number: int | None, *, stat: bool, as_json: bool) -> None:

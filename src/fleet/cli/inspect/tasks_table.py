@@ -199,7 +199,7 @@ def _reason(row: "TaskRow", now: datetime) -> tuple[str, str]:
         proved = f", {row.verdict}" if row.verdict and row.state == "done" else ""
         words = f"{row.words}{proved}"
         style = VERDICT_COLOURS[row.verdict] if row.verdict else "dim"
-        return one_line(words.replace("_", " ")), style
+        return one_line(words), style
     words = row.words.strip().partition("\n")[0]
     until = f" until {moment(row.until, now)}" if row.until else ""
     line = row.way_on.line if row.way_on else ""

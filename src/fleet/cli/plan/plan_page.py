@@ -87,7 +87,7 @@ def _checks(view: PlanView) -> Iterator[str]:
             f"{counted(len(view.unchecked), 'task')} without a check: {_listed(view.unchecked)}", 2
         )
         way = "fleet config set --project . verify='make test'"
-        yield f"  {folded(f'A claim can only be plausible there. For all of them: {way}', 2)}"
+        yield f"  {folded(f'Work there stays unchecked. For all of them: {way}', 2)}"
 
 
 def commands_of(view: PlanView) -> Iterator[tuple[str, list[str]]]:

@@ -41,7 +41,7 @@ _IN_PLACE = "To have agents work in the directory itself: fleet config set land=
 @click.option(
     "--land",
     type=click.Choice(LAND.choices),
-    help="What becomes of verified work in git. A new home gets auto: it reaches its branch.",
+    help="What becomes of accepted work in git. A new home gets auto: it reaches its branch.",
 )
 @click.option(
     "--sandbox",

@@ -53,7 +53,7 @@ def _tell_unchecked(fleet: Control, cwd: str) -> None:
             return
     verify = quote(f"verify={proposal.command}") if proposal else "verify=…"
     way = f"--verify 'CMD' or: {one_line(f'fleet config set --project . {verify}')}"
-    _tell(f"no verify command: fleet can only say *plausible*; {way}")
+    _tell(f"no verify command: the work stays unchecked; {way}")
 
 
 def _tell(words: str) -> None:

@@ -141,7 +141,7 @@ def _check_pick(fleet: Control, comparison: Comparison, entry: Entry, *, force: 
         )
     if not force:
         raise Refused(
-            f"{entry.task_id} ({entry.label}) is neither checked nor plausible: {result.standing}"
+            f"{entry.task_id} ({entry.label}) was not accepted: {result.standing}"
             + (f": {result.why}" if result.why else ""),
             hint=f"See: fleet task {entry.task_id} receipt. To have it all the same: --force",
         )

@@ -113,9 +113,9 @@ class Summary(Struct, frozen=True, kw_only=True):
     model: str | None
     entries: int
     over: int
-    #: Entries that were closed as checked, and as plausible: never added.
+    #: Entries that were closed as checked, and as unchecked: never added.
     checked: int
-    plausible: int
+    unchecked: int
     #: None: no entry has the figure.
     seconds: "Range | None" = None
     tokens: "Range | None" = None
@@ -123,7 +123,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     lines: "Range | None" = None
     #: The shares of both; None if too few are over.
     checked_rate: float | None = None
-    plausible_rate: float | None = None
+    unchecked_rate: float | None = None
 
 
 class Range(Struct, frozen=True, kw_only=True):
@@ -203,7 +203,7 @@ def _standing(facts: EntryFacts) -> tuple[EntryStanding, str]:
         return "gone", "the task was deleted"
     match task.status:
         case "closed" if ending is not None and isinstance(ending.settlement, Closed):
-            return last.closed_as if last is not None else "plausible", ""
+            return last.closed_as if last is not None else "unchecked", ""
         case "closed" if ending is not None and isinstance(ending.outcome, Stopped):
             return "stopped", why
         case "closed":
@@ -230,14 +230,14 @@ def _blocked(task: Task, ending: Ending | None, last: Receipt | None) -> tuple[E
     if isinstance(ending.outcome, Stopped):
         return "stopped", why
     verdict = last.verdict if last is not None else None
-    if verdict is not None and verdict.state == "out_of_scope":
-        return "out_of_scope", why.removeprefix("out of scope: ")
+    if verdict is not None and verdict.state == "out of scope":
+        return "out of scope", why.removeprefix("out of scope: ")
     if isinstance(ending.outcome, NeedsHuman) or (
         last and last.claim is None and not ending.counts
     ):
         return "asks", why
     if last is not None and last.claim is not None:
-        return "unverified", why.removeprefix("unverified: ")
+        return "rejected", why.removeprefix("rejected: ")
     return "failed", why
 
 
@@ -253,7 +253,7 @@ def _summary(coder: str, model: str | None, group: Sequence[Entry]) -> Summary:
     over = [each.result for each in group if each.result is not None and each.result.is_over]
     began = [result for result in over if result.attempts]
     checked = sum(result.standing == "checked" for result in over)
-    plausible = sum(result.standing == "plausible" for result in over)
+    unchecked = sum(result.standing == "unchecked" for result in over)
     enough = len(over) >= ENOUGH
     return Summary(
         coder=coder,
@@ -261,9 +261,9 @@ def _summary(coder: str, model: str | None, group: Sequence[Entry]) -> Summary:
         entries=len(group),
         over=len(over),
         checked=checked,
-        plausible=plausible,
+        unchecked=unchecked,
         checked_rate=checked / len(over) if enough else None,
-        plausible_rate=plausible / len(over) if enough else None,
+        unchecked_rate=unchecked / len(over) if enough else None,
         # A figure that is not known whole is left out; the number of entries behind it says so.
         seconds=_range(result.seconds for result in began if not result.untimed),
         tokens=_range(

@@ -1,4 +1,4 @@
-"""Verified work that had not landed when the host was given up, and that no host has taken over:
+"""Accepted work that had not landed when the host was given up, and that no host has taken over:
 where the work is, and what to do.
 """
 

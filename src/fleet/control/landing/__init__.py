@@ -1,1 +1,1 @@
-"""What people do with verified work: see what waits, approve, hold, land, take back."""
+"""What people do with accepted work: see what waits, approve, hold, land, take back."""

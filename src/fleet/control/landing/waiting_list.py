@@ -176,7 +176,7 @@ def _work(
         since=landing.at,
         files=None if names is None else len(names),
         protected=protected_paths(policy, landing.repository, names or ())[:_FEW],
-        verdict="checked" if landing.checked else "plausible",
+        verdict="checked" if landing.checked else "unchecked",
         tip=landing.commit,
         tries=landing.tries,
         approved_by=landing.approved_by,

@@ -34,8 +34,7 @@ def verdict_words(receipt: Receipt) -> str:
         return f"{_outcome_words(receipt.outcome)}, nothing was claimed"
     if verdict is None:
         return f"{_outcome_words(receipt.outcome)}, its claim was not judged"
-    word = verdict.state.replace("_", " ")
-    return f"{word}, no verify command" if verdict.state == "plausible" else word
+    return verdict.state
 
 
 def _outcome_words(outcome: str) -> str:

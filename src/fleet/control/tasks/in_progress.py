@@ -43,7 +43,7 @@ Doing = Literal[
     "elsewhere",
     #: A person took the task.
     "held",
-    #: No run: verified work is on the way to the branch (`with_landings`).
+    #: No run: accepted work is on the way to the branch (`with_landings`).
     "landing",
     "invalid",
 ]

@@ -153,7 +153,7 @@ def brake(
 
 
 def _end_commands(home: Home, owner: str, by: str, only: str | None) -> list[Braked]:
-    """End the verify commands of runs that are over; the claims of those runs stay unverified."""
+    """End the verify commands of runs that are over; the claims of those runs stay unjudged."""
     began = time.monotonic()
     ended: dict[str, Braked] = {}
     while found := _commands(owner, only):

@@ -74,7 +74,7 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     attempts: int = 0
     #: What the last run that is over had shown; None: no claim, or no such run.
     verdict: VerdictState | None = None
-    #: How far verified work is on the way to the branch; None: no landing.
+    #: How far accepted work is on the way to the branch; None: no landing.
     landing: LandingState | None = None
     landing_words: str = ""
     #: What all runs of the task used, the active one too. A cost that is not known is not 0:

@@ -35,7 +35,7 @@ class QueueRead(Struct, frozen=True, kw_only=True):
     hint: str = ""
     #: The unclosed tasks that belong to each task.
     parts: Mapping[str, tuple[str, ...]] = {}
-    #: Of verified work whose host was given up, and that no host has taken over: what to do.
+    #: Of accepted work whose host was given up, and that no host has taken over: what to do.
     left: Mapping[str, str] = {}
 
     def unclosed_parts(self, task_id: str) -> tuple[tuple[str, str], ...]:

@@ -24,7 +24,7 @@ How = Literal["merge", "squash", "rebase"]
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
-    """Verified work of a task that is to land."""
+    """Accepted work of a task that is to land."""
 
     task_id: str
     commit: str

@@ -61,7 +61,7 @@ class _CannotHave(FleetError):
 
 
 def take_over_landings(lander: LanderSetup, config: Config) -> TakenOver:
-    """Take over the verified work of other hosts that this one has to land. Blocks."""
+    """Take over the accepted work of other hosts that this one has to land. Blocks."""
     said: list[tuple[str, str]] = []
     again = False
     try:

@@ -36,7 +36,7 @@ _EMPTY: Mapping[Group, str] = {
     "done": "nothing yet",
 }
 _NO_QUESTION = "No agent asks anything. What else needs you: 1"
-_VERDICT_MARKS = {"checked": "✓", "plausible": "~", "unverified": "✗", "out_of_scope": "✗"}
+_VERDICT_MARKS = {"checked": "✓", "unchecked": "~", "rejected": "✗", "out of scope": "✗"}
 #: The widest id that is shown whole; the share of the room that titles may take, in a wide list
 #: and in a narrow one; the columns before an id, and of an age.
 _LONGEST_ID, _TITLE_SHARE, _NARROW_SHARE = 16, 0.5, 0.66

@@ -163,8 +163,8 @@ def _neighbour(row: TaskRow) -> SpanLine:
 
 def _run(run: RunSummary, at: datetime, width: int) -> Iterator[SpanLine]:
     state = run.outcome or "goes on"
-    verdict = f", {run.verdict.replace('_', ' ')}" if run.verdict else ""
-    good = run.verdict in ("checked", "plausible")
+    verdict = f", {run.verdict}" if run.verdict else ""
+    good = run.verdict in ("checked", "unchecked")
     style = "green" if good else "red" if run.outcome and run.counts else "yellow"
     yield ((f"run {run.number}  ", "bold"), (f"{said(state)}{verdict}", style))
     if run.why:

@@ -70,9 +70,8 @@ def _segment(each: Segment, at: datetime, width: int) -> list[SpanLine]:
         (said(each.title), ""),
     )
     words = f"{moment(each.start, at.astimezone())}, {took}, {each.coder} {each.model}".rstrip()
-    shown = each.verdict.replace("_", " ")
-    told = each.why.startswith(shown)  # so most reasons begin
-    ended = f"{each.outcome} {'' if told else shown}".strip() or "goes on"
+    told = each.why.startswith(each.verdict)  # so most reasons begin
+    ended = f"{each.outcome} {'' if told else each.verdict}".strip() or "goes on"
     lines = [head, *fact("", f"run {each.run}: {words}", width, "dim", 2)]
     lines += fact("", f"{ended}{': ' if each.why else ''}{_first(each.why)}", width, style, 2)
     return lines
@@ -83,7 +82,7 @@ def _ended(each: Segment) -> Span:
         return _GOES_ON
     name = each.outcome.partition(" ")[0]  # `Failed (auth)` says why, too
     if name == "Finished":
-        return _SHOWN if each.verdict in ("checked", "plausible") else _FAILED
+        return _SHOWN if each.verdict in ("checked", "unchecked") else _FAILED
     return _FAILED if name in ("Failed", "Stalled", "LimitExceeded", "Lost") else _PUT_OFF
 
 

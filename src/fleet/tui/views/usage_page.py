@@ -76,7 +76,7 @@ def _total(usage: UsageView, width: int) -> Iterator[SpanLine]:
     yield from fact("cost", _cost(usage.total) or "nothing", width)
     if usage.total.wasted_runs:
         lost = f"{count(usage.total.wasted_tokens)} tokens, {shown_usd(usage.total.wasted_usd)}"
-        words = f"{lost} in {counted(usage.total.wasted_runs, 'run')} without verified work"
+        words = f"{lost} in {counted(usage.total.wasted_runs, 'run')} without accepted work"
         yield from fact("lost", words, width, "yellow")
 
 

@@ -57,13 +57,13 @@ def test_entries_stand_beside_each_other_with_what_they_showed(fleet, compared, 
     good = end_entry(fleet, leases, compared, "claude", Closed(reason="ok"), Verdict(checked=True))
     broken = Verdict(findings=(Finding(rule="verify_failed", what="make test"),))
     bad = end_entry(
-        fleet, leases, compared, "codex", Blocked(waits=SetAside(note="unverified")), broken
+        fleet, leases, compared, "codex", Blocked(waits=SetAside(note="rejected")), broken
     )
     found = read_comparison(fleet, compared.id, NOW)
     assert (found.id, found.title, found.state) == (compared.id, "Make it loud", "running")
     first, second = found.entries
     assert (first.id, first.label, first.result.standing) == (good, "claude", "checked")
-    assert (second.id, second.label, second.result.standing) == (bad, "codex:small", "unverified")
+    assert (second.id, second.label, second.result.standing) == (bad, "codex:small", "rejected")
     assert (first.done, second.done, second.over) == (True, False, True)
     assert [check.code for entry in found.entries for check in entry.checks] == [0, 1]
     assert [each.rule for each in second.findings] == ["verify_failed"]
@@ -88,9 +88,7 @@ def test_a_compared_task_waits_for_its_tries_and_then_for_a_person(fleet, compar
     assert (found.group, found.reason) == ("waiting", "0 of 2 entries are over")
     end_entry(fleet, leases, compared, "claude", Closed(reason="ok"), Verdict(checked=True))
     assert row(fleet, compared).reason == "1 of 2 entries are over"
-    end_entry(
-        fleet, leases, compared, "codex", Blocked(waits=SetAside(note="unverified")), Verdict()
-    )
+    end_entry(fleet, leases, compared, "codex", Blocked(waits=SetAside(note="rejected")), Verdict())
     found = row(fleet, compared)
     assert (found.group, found.way_on.verb) == ("needs_you", "pick")
     assert found.way_on.line == f"fleet compare {compared.id}"

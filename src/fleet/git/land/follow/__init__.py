@@ -1,1 +1,1 @@
-"""A person's working tree follows the branch when verified work lands."""
+"""A person's working tree follows the branch when accepted work lands."""

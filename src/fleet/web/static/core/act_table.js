@@ -124,7 +124,7 @@ export const ACTS = {
   },
   pick_anyway: {
     label: 'Pick all the same', role: 'operate', seldom: true, typed: 'pick', verb: 'pick', fields: {force: true},
-    why: 'Its evidence does not bear it out: it is neither checked nor plausible. It lands all the same, and the others'
+    why: 'fleet did not accept its claim. It lands all the same, and the others'
       + ' are put away.',
     at: (id) => link('compare', id),
     fits: isCompared,

@@ -542,7 +542,7 @@ export interface Receipt {
 }
 
 export interface Result {
-  standing: "again" | "asks" | "checked" | "closed" | "failed" | "gone" | "out_of_scope" | "plausible" | "running" | "stopped" | "unverified" | "verifying" | "waiting";
+  standing: "again" | "asks" | "checked" | "closed" | "failed" | "gone" | "out of scope" | "rejected" | "running" | "stopped" | "unchecked" | "verifying" | "waiting";
   why: string;
   attempts: number;
   seconds: number;
@@ -646,7 +646,7 @@ export interface Spent {
   estimated: number;
   unpriced: number;
   checked: number;
-  plausible: number;
+  unchecked: number;
   wasted_runs: number;
   wasted_tokens: number;
   wasted_usd: number;
@@ -748,7 +748,7 @@ export interface TaskRow {
   options: string[];
   attempt: number;
   attempts: number;
-  verdict: "checked" | "out_of_scope" | "plausible" | "unverified" | null;
+  verdict: "checked" | "out of scope" | "rejected" | "unchecked" | null;
   landing: "asks" | "back" | "held" | "landed" | "testing" | "verified" | "waiting" | null;
   landing_words: string;
   spent: Spend;

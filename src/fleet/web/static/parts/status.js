@@ -36,12 +36,12 @@ const MARKS = {
   checked: {tone: 'good', word: 'checked', draw: () =>
     html`<circle cx="8" cy="8" r="6.3" fill="currentColor" stroke="none"/>
     <path d="m5.3 8.2 1.9 1.9 3.6-3.9" class="cutout"/>`},
-  plausible: {tone: 'good', word: 'plausible',
+  unchecked: {tone: 'good', word: 'unchecked',
     draw: () => html`<circle cx="8" cy="8" r="5.6"/><path d="m5.6 8.2 1.7 1.7 3.2-3.5"/>`},
-  unverified: {tone: 'bad', word: 'unverified',
+  rejected: {tone: 'bad', word: 'rejected',
     draw: () => html`<path d="M8 2 14.4 13.4H1.6Z" stroke-linejoin="round"/><path d="M8 6.4v3.2"/>
     <circle cx="8" cy="11.5" r=".5" fill="currentColor"/>`},
-  out_of_scope: {tone: 'bad', word: 'out of scope',
+  'out of scope': {tone: 'bad', word: 'out of scope',
     draw: () => html`<path d="M5.4 1.8h5.2l3.6 3.6v5.2l-3.6 3.6H5.4l-3.6-3.6V5.4Z"/><path d="M5.2 8h5.6"/>`},
   closed: {tone: 'calm', word: 'closed', draw: () => html`<circle cx="8" cy="8" r="5.6"/>
     <path d="m5.6 8.2 1.7 1.7 3.2-3.5"/>`},
@@ -66,7 +66,7 @@ export function markOf(row) {
     if (row.until) return 'put_off';
     return row.way_on?.task ? 'depends' : 'waiting';
   }
-  return row.verdict === 'checked' || row.verdict === 'plausible' ? row.verdict : 'closed';
+  return row.verdict === 'checked' || row.verdict === 'unchecked' ? row.verdict : 'closed';
 }
 
 /** The word for a mark. @param {string} name */

@@ -14,7 +14,7 @@ import {Check} from '../task/receipt.js';
 /** @type {[string, (entry: ComparedEntry) => unknown][]} */
 const LINES = [
   ['Verdict', ({result, findings}) => html`<${Badge} name=${MARK[result.standing] ?? result.standing}
-    words=${result.standing.replaceAll('_', ' ')}/>
+    words=${result.standing}/>
     ${findings.length ? html`<ul class="broken">${findings.map((each) => html`<li><code>${each.rule}</code>
       <span dir="auto">${visible(each.what)}</span></li>`)}</ul>`
       : result.why ? html`<p class="soft small" dir="auto">${visible(result.why)}</p>` : ''}`],

@@ -51,7 +51,7 @@ function One({each}) {
   const {account} = each;
   const open = !each.shut && account.enabled;
   return html`<li class="account-card ${open ? '' : 'shut'}">
-    <header><${Mark} name=${open ? (each.tasks.length ? 'running' : 'plausible')
+    <header><${Mark} name=${open ? (each.tasks.length ? 'running' : 'unchecked')
       : 'put_off'} silent/><b>${account.name}</b><span class="faint">${account.coder}${each.own ? ', your own login'
       : ''}</span><span class="grow"></span>
       <span class="soft">${open ? (each.tasks.length

@@ -147,10 +147,10 @@ function Caption({each, now}) {
 function Told({line}) {
   const to = Date.parse(line.end);
   return html`<ul class="legend" aria-label="Legend">
-    ${['checked', 'plausible', 'unverified', 'failed', 'asks', 'put_off', 'stopped',
+    ${['checked', 'unchecked', 'rejected', 'failed', 'asks', 'put_off', 'stopped',
     'running'].map((name) => html`<li><i class="swatch ${toneOf(name)} ${name}"></i>${name === 'put_off'
-    ? 'limit, no attempt lost' : name === 'checked' ? 'checked or plausible' : name === 'unverified'
-    ? 'unverified, out of scope, failed' : wordOf(name)}</li>`).filter((_, i) => ![1, 3].includes(i))}
+    ? 'limit, no attempt lost' : name === 'checked' ? 'checked or unchecked' : name === 'rejected'
+    ? 'rejected, out of scope, failed' : wordOf(name)}</li>`).filter((_, i) => ![1, 3].includes(i))}
       <li><i class="swatch wait"></i>waited</li></ul>
     ${line.bands.length ? html`<section class="band-list"><h3>What kept fleet from working</h3>
       <ul>${line.bands.map((band) => html`<li><i class="swatch band ${band.kind}"></i><b>${bandName(band)}</b>

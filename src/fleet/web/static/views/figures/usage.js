@@ -57,9 +57,9 @@ function Shown({usage, by}) {
         ? Math.round((100 * total.usage.cache_read) / all) : 0} % from cache</dd></div>
       <div><dt>Lost</dt><dd class=${total.wasted_runs ? 'bad' : ''}>${total.wasted_tokens ? `${count(total.wasted_tokens)} tokens`
         : total.wasted_runs ? 'not known' : 'nothing'}</dd><dd class="faint">${total.wasted_usd
-        ? `${dollars(total.wasted_usd)}, ` : ''}${plural(total.wasted_runs, 'run')} without verified work</dd></div>
-      <div><dt>Verified</dt><dd>${total.checked + total.plausible}</dd>
-        <dd class="faint">${total.checked} checked, ${total.plausible} plausible</dd></div>
+        ? `${dollars(total.wasted_usd)}, ` : ''}${plural(total.wasted_runs, 'run')} without accepted work</dd></div>
+      <div><dt>Accepted</dt><dd>${total.checked + total.unchecked}</dd>
+        <dd class="faint">${total.checked} checked, ${total.unchecked} unchecked</dd></div>
     </dl>
     <${Budgets} budgets=${usage.budgets}/>
     ${usage.days.length > 1 ? html`<${DayChart} days=${usage.days}/>` : ''}
@@ -68,7 +68,7 @@ function Shown({usage, by}) {
       html`<button aria-pressed=${by === name} onClick=${() => setQuery({by: name})}>${name}</button>`)}</div></div>
       <div class="scroll-x"><table><thead><tr><th>${by}</th><th class="figure">Runs</th><th class="figure">Tokens</th>
         <th class="bar-head"></th><th class="figure">Known</th><th class="figure">Estimated</th>
-        <th class="figure">Unknown</th><th class="figure">Lost</th><th class="figure">Verified</th></tr></thead>
+        <th class="figure">Unknown</th><th class="figure">Lost</th><th class="figure">Accepted</th></tr></thead>
       <tbody>${usage.rows.map((row) => html`<tr key=${row.name}>
         <td class="name" title=${row.name} dir="auto">${by === 'task'
         ? html`<a class="link mono" href=${link('task', row.name)}>${row.name}</a>` : by === 'project'
@@ -84,7 +84,7 @@ function Shown({usage, by}) {
           : html`<span class="faint">–</span>`}</td>
         <td class="figure">${row.wasted_runs ? html`<span class="bad">${count(row.wasted_tokens)}${row.wasted_usd
           ? ` ${dollars(row.wasted_usd)}` : ''}</span>` : html`<span class="faint">–</span>`}</td>
-        <td class="figure">${row.checked ? html`<span class="good">${row.checked} checked</span>` : ''} ${row.plausible
-          ? `${row.plausible} plausible` : ''}${row.checked || row.plausible ? '' : html`<span class="faint">–</span>`}
+        <td class="figure">${row.checked ? html`<span class="good">${row.checked} checked</span>` : ''} ${row.unchecked
+          ? `${row.unchecked} unchecked` : ''}${row.checked || row.unchecked ? '' : html`<span class="faint">–</span>`}
           </td></tr>`)}</tbody></table></div></section>`;
 }

@@ -18,9 +18,9 @@ import {Asked} from './asked.js';
 const MOST = 4000;
 const MEANS = {
   checked: 'Your verify commands passed on what the run left.',
-  plausible: 'Nothing contradicts the claim, and nothing proves it: there is no verify command.',
-  unverified: 'The claim does not hold: what was seen speaks against it.',
-  out_of_scope: 'The run worked where it was not allowed to.',
+  unchecked: 'Nothing contradicts the claim, and nothing proves it: there is no verify command.',
+  rejected: 'The claim does not hold: what was seen speaks against it.',
+  'out of scope': 'The run worked where it was not allowed to.',
 };
 
 /** @param {{whole: WholeTask, again: () => void}} props */
@@ -52,9 +52,9 @@ function None({whole}) {
 function verdictOf(receipt) {
   const {verdict} = receipt;
   if (!verdict || receipt.claim === null) return null;
-  if (verdict.trespasses.length) return 'out_of_scope';
-  if (verdict.findings.length) return 'unverified';
-  return verdict.checked ? 'checked' : 'plausible';
+  if (verdict.trespasses.length) return 'out of scope';
+  if (verdict.findings.length) return 'rejected';
+  return verdict.checked ? 'checked' : 'unchecked';
 }
 
 /** @param {{receipt: Receipt, id: string}} props */
