@@ -51,7 +51,7 @@ class LandHome:
         odd = '[ -z "$(cat part-* | sort | uniq -d)" ] && ! grep -q bad part-*'
         return f"echo run >> {self.ran}; {odd}"
 
-    def verified(self, title, *, checked=True, base="main", **given):
+    def accepted(self, title, *, checked=True, base="main", **given):
         """A task whose run left these files in its clone; returns its id."""
         files = {name.replace("_", "-"): text for name, text in given.items() if name[:4] == "part"}
         files |= given.get("files", {})
@@ -84,7 +84,7 @@ class LandHome:
         work = landing_work(run, policy, place.base, changes, ())
         assert work is not None, changes.trouble
         landing = Landing(
-            state="verified", repository=work.repository, into=work.into, run=run.number,
+            state="waiting", repository=work.repository, into=work.into, run=run.number,
             base=work.base, tree=work.tree, checked=checked, checks=verify if checked else (),
             title=title, reason=f"{title} is done", how=rules.how, to=rules.to, at=NOW,
         )  # fmt: skip
@@ -96,7 +96,7 @@ class LandHome:
         """The same while another task is open, which no agent takes meanwhile."""
         (lease,) = self.queue.claim("other", ttl=timedelta(hours=1))
         assert lease.task.id == open_task
-        made = self.verified(title, **given)
+        made = self.accepted(title, **given)
         assert settle(self.queue, lease, Released(note="given back")) is None
         return made
 
@@ -121,8 +121,7 @@ class LandHome:
 
     def approve(self, task_id):
         def approved(landing):
-            state = "waiting" if landing.commit else "verified"
-            return structs.replace(landing, state=state, why="", approved_by="ann")
+            return structs.replace(landing, state="waiting", why="", approved_by="ann")
 
         return landing_json.change(self.home, task_id, approved)
 

@@ -59,7 +59,7 @@ def _verify_runs(share: float, goal: float) -> Figure:
         bad = set(random.Random(1).sample(range(CANDIDATES), max(1, round(CANDIDATES * share))))
         for number in range(CANDIDATES):
             text = f"bad {number}\n" if number in bad else f"{number}\n"
-            place.verified(f"task {number}", files={f"part-x{number}": text})
+            place.accepted(f"task {number}", files={f"part-x{number}": text})
         took = seconds(lambda: place.land(trains=CANDIDATES))
         back = sum(place.state(task) == "back" for task in landing_json.unlanded(place.home))
         assert back == len(bad), f"{back} of {len(bad)} went back"
@@ -77,7 +77,7 @@ def _latency(name: str, files: int, rounds: int) -> Iterator[Figure]:
     with _home(files) as place:
         times: list[float] = []
         for number in range(rounds):
-            task = place.verified(f"task {number}", files={f"part-x{number}": f"{number}\n"})
+            task = place.accepted(f"task {number}", files={f"part-x{number}": f"{number}\n"})
             place.repo.commit("a person's", **{f"other{number}": "theirs\n"})
             bare = seconds(partial(_run_verify, place))
             times.append(seconds(place.land) - bare)

@@ -25,7 +25,7 @@ def scene(tmp_path):
     scene.close()
 
 
-def verified(scene, *coders):
+def accepted(scene, *coders):
     """Tasks whose runs are over and whose work waits for a person."""
     ids = [scene.add("", coder=each, title=f"Be {each}", branch="main") for each in coders]
     scene.until_ended(scene.supervise("--until-idle"))
@@ -38,7 +38,7 @@ def file(scene, name):
 
 def test_work_lands_once_a_person_says_so(scene):
     """Without a supervisor the train runs here; the record names the person."""
-    one, other = verified(scene, "neat", "more")
+    one, other = accepted(scene, "neat", "more")
     assert scene.status(one) == scene.status(other) == "blocked"
     assert file(scene, "a") == "one\ntwo\nthree"
     listed = scene.fleet("land")
@@ -72,7 +72,7 @@ def test_all_leaves_what_cannot_be_approved_and_has_clean_branches_follow(scene)
     """
     scene.repo.git("branch", "gone")
     lost = scene.add("", coder="neat", title="Be lost", branch="gone")
-    (task,) = verified(scene, "more")
+    (task,) = accepted(scene, "more")
     scene.repo.git("branch", "-D", "gone")
     (scene.project / "a").write_text("mine\n")
     done = scene.fleet("land", "--all")
@@ -96,7 +96,7 @@ def one_line(text):
 
 def test_a_supervisor_lands_what_is_approved_and_the_command_waits_for_it(scene):
     """One line a step, and a code that says whether all of it landed."""
-    (task,) = verified(scene, "neat")
+    (task,) = accepted(scene, "neat")
     scene.supervise()
     scene.until_logged("started")
     done = scene.fleet("land", task)
@@ -108,10 +108,10 @@ def test_a_supervisor_lands_what_is_approved_and_the_command_waits_for_it(scene)
 def test_what_is_held_does_not_land(scene):
     """Until it is released."""
     scene.configure(land="auto")
-    (task,) = verified(scene, "neat")
+    (task,) = accepted(scene, "neat")
     assert scene.status(task) == "closed"
     scene.configure(land="ask")
-    (task,) = verified(scene, "more")
+    (task,) = accepted(scene, "more")
     assert "held back from main" in scene.fleet("land", "--hold", task).stdout
     scene.configure(land="auto")
     scene.until_ended(scene.supervise("--until-idle"))
@@ -142,13 +142,13 @@ def test_the_branch_of_a_task_that_was_closed_before_lands_too(scene):
 
 def test_a_dependent_says_what_it_waits_for(scene):
     """Verified is not landed, and the dependent does not begin."""
-    (task,) = verified(scene, "neat")
+    (task,) = accepted(scene, "neat")
     later = scene.add("", coder="more", title="Later")
     scene.fleet("bd", "dep", "add", later, task)
     shown = scene.fleet("show", later).stdout
     assert f"waits for:   {task} (needs approval)" in shown
     assert f" ← your approval: fleet land {task}" in shown
-    assert "1 verified" in scene.fleet("status").stdout
+    assert "1 to land" in scene.fleet("status").stdout
     assert "(to land)" in scene.fleet("bd", "list").stdout
 
 
@@ -159,7 +159,7 @@ def test_what_landed_is_taken_back_and_done_anew(scene):
     scene.fleet("config", "set", "--project", ".", f"verify={check}")
     task = scene.add("", coder="neat", title="Be neat", branch="main", verify=VERIFY)
     scene.until_ended(scene.supervise("--until-idle"))
-    (later,) = verified(scene, "more")
+    (later,) = accepted(scene, "more")
     assert [scene.status(task), scene.status(later)] == ["closed", "closed"]
     refused = scene.fleet("land", "--revert", task)
     assert "without the work" in refused.stderr

@@ -106,7 +106,7 @@ def test_until_idle_says_what_waits_for_a_person(scene):
     task_id = add(scene, "echo new > part-1")
     run_all(scene, code=NEEDS_YOU)
     assert landing_json.believed(scene.home, task_id).state == "asks"
-    assert "waits for a person: land = ask" in scene.screen()
+    assert "needs approval: land = ask" in scene.screen()
     assert scene.status(task_id) == "blocked"
     assert scene.repo.git("show", f"fleet/{task_id}:part-1") == "new"
     assert line(scene, "part-1") is None

@@ -12,7 +12,7 @@ from fleet.control.tasks.questions import answer
 from fleet.control.tasks.task_files import log_line
 from fleet.demo.demo_home import SETTINGS, DemoHome
 from fleet.demo.script import ANSWER, KILLED_DURING, TASKS, DemoTask
-from fleet.demo.summary import DemoReport, DemoRow, RowState, is_verified
+from fleet.demo.summary import DemoReport, DemoRow, RowState, is_to_land
 from fleet.files.tail import Follower
 from fleet.home import Home, landing_json
 from fleet.home.landing_json import Landing
@@ -274,7 +274,7 @@ def state_of(
 
 def _may_land(last: Ending, landing: Landing) -> bool:
     """The lander has the work of the last run, and no person was asked."""
-    return is_verified(last) and landing.state not in ("asks", "held")
+    return is_to_land(last) and landing.state not in ("asks", "held")
 
 
 def _pause(last: Ending | None, seconds: float) -> str:

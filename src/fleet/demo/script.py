@@ -53,10 +53,10 @@ def readme_with(command: str) -> str:
 class ExpectedEnd(Struct, frozen=True):
     """How one run has to end: the settlement, and words of the reason.
 
-    `Verified`: the claim holds, and its work is to land.
+    `To land`: the claim holds, and its work is to land.
     """
 
-    settlement: Literal["Verified", "Released", "Blocked"]
+    settlement: Literal["To land", "Released", "Blocked"]
     cause: str = ""
 
 
@@ -85,7 +85,7 @@ class DemoTask(Struct, frozen=True, kw_only=True):
     #: What the agent writes, by path in the project.
     files: Mapping[str, str]
     #: How its runs have to end, in order.
-    ends: tuple[ExpectedEnd, ...] = (ExpectedEnd("Verified"),)
+    ends: tuple[ExpectedEnd, ...] = (ExpectedEnd("To land"),)
     cue: Cue | None = None
     #: The work does not land at first, and goes back to the agent.
     goes_back: bool = False
@@ -104,7 +104,7 @@ TASKS = (
             "    return [each for each in books if each != book]\n",
             "README.md": readme_with("lend"),
         },
-        ends=(ExpectedEnd("Verified"), ExpectedEnd("Verified")),
+        ends=(ExpectedEnd("To land"), ExpectedEnd("To land")),
         cue=Cue("find", "landed"),
         goes_back=True,
     ),
@@ -131,7 +131,7 @@ TASKS = (
             "def write(path: Path, books: list[str]) -> None:\n"
             '    path.write_text("\\n".join(books) + "\\n")\n'
         },
-        ends=(ExpectedEnd("Released", "killed"), ExpectedEnd("Verified")),
+        ends=(ExpectedEnd("Released", "killed"), ExpectedEnd("To land")),
     ),
     DemoTask(
         key="add",
@@ -144,7 +144,7 @@ TASKS = (
             '        raise ValueError(f"{book} is on the shelf already")\n'
             "    return [*books, book]\n"
         },
-        ends=(ExpectedEnd("Blocked", "QUESTION"), ExpectedEnd("Verified")),
+        ends=(ExpectedEnd("Blocked", "QUESTION"), ExpectedEnd("To land")),
     ),
     DemoTask(
         key="manual",
@@ -155,7 +155,7 @@ TASKS = (
             "docs/start.md": "# Getting started\n\nPut a book on the shelf.\n",
             "docs/reference.md": "# Reference\n\nEvery command, one by one.\n",
         },
-        ends=(ExpectedEnd("Released", "context full"), ExpectedEnd("Verified")),
+        ends=(ExpectedEnd("Released", "context full"), ExpectedEnd("To land")),
         cue=Cue(KILLED_DURING, "adopted"),
     ),
     DemoTask(
@@ -168,7 +168,7 @@ TASKS = (
             "bookshelf/export.py": "def as_csv(books: list[str]) -> str:\n"
             '    return "\\n".join(["title", *books])\n'
         },
-        ends=(ExpectedEnd("Released", "rate limit"), ExpectedEnd("Verified")),
+        ends=(ExpectedEnd("Released", "rate limit"), ExpectedEnd("To land")),
     ),
     DemoTask(
         key="import",
@@ -208,7 +208,7 @@ HOST_TASKS = (
         priority=0,
         files={"bookshelf/catalogue.py": "def catalogue(books: list[str]) -> str:\n"
                '    return "\\n".join(sorted(books))\n'},
-        ends=(ExpectedEnd("Released"), ExpectedEnd("Verified")),
+        ends=(ExpectedEnd("Released"), ExpectedEnd("To land")),
         cue=Cue(CUT_OFF, "moved"),
     ),
     DemoTask(
@@ -225,7 +225,7 @@ HOST_TASKS = (
         behaviour="curious",
         files={"bookshelf/twice.py": "def is_new(books: list[str], book: str) -> bool:\n"
                "    return book not in books\n"},
-        ends=(ExpectedEnd("Blocked", "QUESTION"), ExpectedEnd("Verified")),
+        ends=(ExpectedEnd("Blocked", "QUESTION"), ExpectedEnd("To land")),
     ),
     DemoTask(
         key="count",

@@ -124,7 +124,7 @@ def _differences(row: DemoRow) -> Iterator[str]:
             yield f"run {number} should have been {wanted}, and was: {ending.why}"
     if len(expected) != len(endings):
         yield f"{len(endings)} runs instead of {len(expected)}"
-    status = "closed" if expected[-1].settlement == "Verified" else "blocked"
+    status = "closed" if expected[-1].settlement == "To land" else "blocked"
     if row.task.status != status:
         yield f"is {row.task.status} instead of {status}"
     elif status == "closed" and not row.landed:
@@ -135,13 +135,13 @@ def _differences(row: DemoRow) -> Iterator[str]:
 
 
 def _matches(end: ExpectedEnd, ending: Ending) -> bool:
-    settlement = "Verified" if is_verified(ending) else type(ending.settlement).__name__
+    settlement = "To land" if is_to_land(ending) else type(ending.settlement).__name__
     return settlement == end.settlement and end.cause in ending.why
 
 
-def is_verified(ending: Ending) -> bool:
+def is_to_land(ending: Ending) -> bool:
     """The run's claim holds, and the work is to land."""
-    return isinstance(ending.settlement, Blocked) and ending.settlement.verified
+    return isinstance(ending.settlement, Blocked) and ending.settlement.to_land
 
 
 def summary(report: DemoReport) -> Iterator[StyledLine]:
@@ -221,7 +221,7 @@ def _task_lines(row: DemoRow, report: DemoReport) -> Iterator[StyledLine]:
         yield "      → no agent was started before the limit had reset", ""
     back = iter(row.sent_back)
     for number, ending in enumerate(row.endings, start=1):
-        if not is_verified(ending):
+        if not is_to_land(ending):
             yield f"      run {number}: {ending.why}", "yellow"
             yield f"      → {_remedy(ending, row.demo_task)}", ""
         elif why := next(back, ""):

@@ -28,15 +28,15 @@ _LOCK = "landing.lock"
 #: Characters of what a verify command printed that the record keeps.
 OUTPUT_KEPT = 8000
 
-#: `verified`: the run's claim holds, and the work is not brought home yet. `waiting`: for the
-#: train. `asks`: for a person; `why` says what for. `testing`: in the train. `landed`: the line has
-#: the work. `back`: sent back to the agent. `held`: a person held the work.
-LandingState = Literal["verified", "waiting", "asks", "testing", "landed", "back", "held"]
+#: `waiting`: for the train, once the candidate is made. `testing`: in the train. `asks`: for a
+#: person; `why` says what for. `landed`: the line has the work. `back`: sent back to the agent.
+#: `held`: a person held the work.
+LandingState = Literal["waiting", "asks", "testing", "landed", "back", "held"]
 #: What sent a task back: files in conflict, a verify command on the fold, a rule of landing, a
 #: person's review, or checks of its pull request.
 WhyBack = Literal["conflict", "verify", "rules", "review", "checks"]
 #: States in which the lander has work to do; in the others an agent or a person has.
-LANDERS: frozenset[LandingState] = frozenset({"verified", "waiting", "testing"})
+LANDERS: frozenset[LandingState] = frozenset({"waiting", "testing"})
 
 
 class LandedWork(Struct, frozen=True, kw_only=True):
@@ -149,11 +149,11 @@ class Landing(Struct, frozen=True, kw_only=True):
     def words(self, tries: int = 0) -> str:
         """How far the landing is, for people; `tries`: how often the work may go back, if known."""
         into = self.into or "a branch"
-        shown = "verified" if self.checked else "unchecked"
+        shown = "checked" if self.checked else "unchecked"
         if self.host and self.state not in ("landed", "back"):
             return f"{shown}, another host lands it on {into}"
         match self.state:
-            case "verified" | "waiting":
+            case "waiting":
                 return f"{shown}, waits to land on {into}"
             case "testing":
                 return f"{shown}, landing on {into}"

@@ -1,4 +1,4 @@
-"""From verified to waiting: the tree that a run verified becomes a commit in the project.
+"""From accepted work to a candidate: the tree that a run verified becomes a commit in the project.
 
 The candidate has exactly that tree, whatever became of the clone since. A person is asked first
 where the settings say so by then, or where the work touches what is protected.
@@ -31,7 +31,7 @@ _LIMIT = 30.0
 
 
 def bring_home(home: Home, work: WaitingWork, now: datetime) -> Landing | None:
-    """Make the candidate of a verified task, and have the task wait or ask.
+    """Make the candidate of accepted work, and have the task wait or ask.
 
     None: a run of the task is at work, or another process changed its landing. Raises FleetError
     and OSError if the work cannot be had.
@@ -44,7 +44,7 @@ def bring_home(home: Home, work: WaitingWork, now: datetime) -> Landing | None:
     why = why_asked(work, touched)
 
     def brought(found: Landing) -> Landing | None:
-        if found.state != "verified" or found.tree != landing.tree:
+        if found.state != "waiting" or found.commit or found.tree != landing.tree:
             return None
         state = "asks" if why and not found.approved_by else "waiting"
         reason = why if state == "asks" else ""

@@ -208,16 +208,13 @@ def _is_by_forge(home: Home, task: Task) -> bool:
     return landing is not None and landing.to == "pr"
 
 
-_IN_TRAIN = ("waiting", "testing")
-
-
 def _brought(
     lander: LanderSetup,
     works: Iterable[WaitingWork],
     settler: LandingSettler,
     reserved: ReservedFiles,
 ) -> tuple[list[WaitingWork], bool]:
-    """The works that wait to land, after verified ones were brought home, and whether these are
+    """The works that wait to land, after accepted work was brought home, and whether these are
     all: what the next train has no room for stays, so that the first of many land before the last
     are brought home. Work that was sent back before comes first: others that change the same files
     waited for it.
@@ -228,7 +225,7 @@ def _brought(
         if for_train >= work.rules.batch or at_once >= _AT_ONCE:
             all_brought = False
             break
-        at_once += work.landing.state == "verified"
+        at_once += not work.landing.commit
         try:
             landing = _home(lander, by_settings(lander.home, work), settler)
         except (GitFailed, OSError) as error:  # the next try may succeed
@@ -243,14 +240,14 @@ def _brought(
         brought.append(work.task)
         for_train += landing is not None and landing.state != "asks" and landing.to != "pr"
     found = waiting_work(lander.home, brought)
-    return [work for work in found if work.landing.state in _IN_TRAIN], all_brought
+    return [work for work in found if work.landing.commit], all_brought
 
 
 def _home(lander: LanderSetup, work: WaitingWork, settler: LandingSettler) -> Landing | None:
     """The landing of work that is brought home by now: the work waits, or asks if the settings say
     so by now. Raises FleetError and OSError.
     """
-    if work.landing.state != "verified":
+    if work.landing.commit:
         if why := why_waiting_asks(work):
             settler.ask(work, why)
         return landing_json.believed(lander.home, work.task_id)

@@ -78,8 +78,7 @@ class LandingSettler:
 
     def ask(self, work: WaitingWork, why: str) -> None:
         """Leave the landing to a person."""
-        before = ("verified", "waiting", "testing")
-        if self._change(work.task_id, before, state="asks", why=why):
+        if self._change(work.task_id, ("waiting", "testing"), state="asks", why=why):
             self.note_asking(work.task_id, why)
 
     def ask_about_line(self, work: WaitingWork, why: str, line: str) -> None:
@@ -109,7 +108,7 @@ class LandingSettler:
     def note_asking(self, task_id: str, why: str) -> None:
         """A landing waits for a person."""
         self.asks.append(task_id)
-        self.tell(task_id, f"verified, and waits for a person: {why}")
+        self.tell(task_id, f"needs approval: {why}")
 
     def landed(self, work: WaitingWork, landed: LandedAs) -> None:
         """The line holds the work: the task is closed."""

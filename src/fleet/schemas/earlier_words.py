@@ -11,6 +11,7 @@ _TODAY: Mapping[str, Mapping[str, str]] = {
     "standing": {
         "plausible": "unchecked", "unverified": "rejected", "out_of_scope": "out of scope",
     },
+    "state": {"verified": "waiting"},
 }  # fmt: skip
 
 

@@ -336,8 +336,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
     verdict: Verdict | None = None
 
     @property
-    def verified_tree(self) -> str:
-        """The tree that a claim which holds was verified on; empty: there is none."""
+    def accepted_tree(self) -> str:
+        """The tree of an accepted claim; empty: the claim was not accepted."""
         if self.verdict is None or self.verdict.broken:
             return ""
         checked = self.checks[0].tree if self.checks else ""

@@ -234,7 +234,7 @@ class Blocked(Struct, frozen=True, kw_only=True, tag=True):
     note: str = ""
 
     @property
-    def verified(self) -> bool:
+    def to_land(self) -> bool:
         """The claim holds, and the task is closed once its work has landed."""
         return isinstance(self.waits, ToLand)
 
@@ -246,7 +246,7 @@ Settlement = Closed | Released | Blocked
 def bears_out(settlement: Settlement) -> bool:
     """The run's claim holds: the task is closed, or will be once the work has landed. Pure."""
     return isinstance(settlement, Closed) or (
-        isinstance(settlement, Blocked) and settlement.verified
+        isinstance(settlement, Blocked) and settlement.to_land
     )
 
 

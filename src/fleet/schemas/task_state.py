@@ -76,7 +76,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
 class OnTheWay(Struct, frozen=True, kw_only=True):
     """How far accepted work is on the way to its branch."""
 
-    step: Literal["verified", "waiting", "asks", "testing", "landed", "back", "held"]
+    step: Literal["waiting", "asks", "testing", "landed", "back", "held"]
     words: str
     #: Why it asks, is held, or was sent back.
     why: str = ""
@@ -238,7 +238,7 @@ def _waiting_for(waits: Waits, task_id: str) -> Standing:
 
 
 def _on_the_way(task_id: str, landing: OnTheWay) -> Standing:
-    """Work that is verified, and not on its branch."""
+    """Accepted work that is not on its branch."""
     why = landing.why or landing.words
     match landing.step:
         case "held":

@@ -156,7 +156,7 @@ def reason_of(waits: Waits) -> str:
         case NeedsApproval(reasons=reasons):
             return "; ".join(reasons)
         case ToLand(into=into):
-            return f"verified; waits to land on {into or 'a branch'}"
+            return f"waits to land on {into or 'a branch'}"
         case CannotLand(why=why, tries=tries):
             times = "once" if tries == 1 else f"{tries} times"
             often = f" (sent back {times}, land_tries)" if tries else ""

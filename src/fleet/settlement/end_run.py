@@ -292,7 +292,7 @@ def end_of(
         denied=_denied_so_far(past, receipt),
     )
     landing = None
-    if _is_verified(decision):
+    if _is_to_land(decision):
         landing = _landing(record, claim, found, judged, before, now, asks=asks)
     elif before is not None and (broken := refused_by(outcome, facts)):
         landing = refused_landing(before, decision, broken, run=run.number, now=now)
@@ -306,8 +306,8 @@ def is_answered(run: Run) -> bool:
     return parked and asked is not None and asked.answer is not None
 
 
-def _is_verified(decision: Decision) -> bool:
-    return isinstance(decision.settlement, Blocked) and decision.settlement.verified
+def _is_to_land(decision: Decision) -> bool:
+    return isinstance(decision.settlement, Blocked) and decision.settlement.to_land
 
 
 def _landing(
@@ -326,7 +326,7 @@ def _landing(
         return None
     went_back = before is not None and before.state != "landed"
     return Landing(
-        state="verified",
+        state="waiting",
         repository=work.repository,
         into=work.into,
         run=run.number,

@@ -201,9 +201,9 @@ def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
             return []
         work = cloned_work(home, refs)
         work.take_snapshot()
-        verified = _verified(home, task.id, work.tree)
-        if verified:  # with pinned files as they were
-            commit = work.candidate(verified, task.title)
+        accepted = _accepted(home, task.id, work.tree)
+        if accepted:  # with pinned files as they were
+            commit = work.candidate(accepted, task.title)
         else:
             commit = work.committed(message_of(task.title, task.id))
         added = work.tree != tree_of(work.git, work.head)
@@ -224,13 +224,13 @@ def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
         return [*reports, f"{task.id}: clone removed, {work_is}"]
 
 
-def _verified(home: Home, task_id: str, left: str) -> str:
-    """The tree that the latest run was verified on, if it left the tree `left`; else empty."""
+def _accepted(home: Home, task_id: str, left: str) -> str:
+    """The accepted tree of the latest run, if it left the tree `left`; else empty."""
     run = latest_run(home.task(task_id))
     receipt = receipt_json.read(run) if run is not None else None
     if receipt is None or receipt.changes is None or receipt.changes.tree != left:
         return ""
-    return receipt.verified_tree
+    return receipt.accepted_tree
 
 
 def _refs(home: Home, task_id: str) -> TaskRefs | None:

@@ -168,8 +168,8 @@ def _answered(
             undo_close(state, lease, task_dir)
     elif isinstance(settlement, Closed):
         close_epics(state, [lease.task])
-    elif isinstance(settlement, Blocked) and settlement.verified:
-        kind = "verified"
+    elif isinstance(settlement, Blocked) and settlement.to_land:
+        kind = "to land"
     elif isinstance(settlement, Blocked):
         go_on_if_answered(state, lease.task, task_dir)
     if logged or lost is not None:

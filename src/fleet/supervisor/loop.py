@@ -226,9 +226,9 @@ class Supervisor:
                 self.state.tell_hosts(task_id)
                 self._blocked.discard(task_id)
                 match settlement:
-                    case Blocked(verified=verified):
+                    case Blocked(to_land=to_land):
                         self.lander.want()  # the work is brought home; or others wait for its files
-                        if verified:
+                        if to_land:
                             return
                         self._blocked.add(task_id)
                     case Released(not_before=moment) if moment is not None:

@@ -69,11 +69,11 @@ def test_a_task_that_does_not_run_says_why(fleet, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({}, "lands:       on main, once it is verified\n"),
-        ({"land": "ask"}, "lands:       on main, once it is verified and you approve it\n"),
-        ({"land_to": "push"}, "lands:       on main and its remote, once it is verified\n"),
+        ({}, "lands:       on main, once it is accepted\n"),
+        ({"land": "ask"}, "lands:       on main, once it is accepted and you approve it\n"),
+        ({"land_to": "push"}, "lands:       on main and its remote, once it is accepted\n"),
         ({"land_to": "pr"}, "lands:       on main, by a pull request\n"),
-        ({"land_into": "next"}, "lands:       on next, once it is verified\n"),
+        ({"land_into": "next"}, "lands:       on next, once it is accepted\n"),
         ({"land": "off"}, ""),
     ],
 )

@@ -40,7 +40,7 @@ def place(tmp_path):
     place.fleet.close()
 
 
-def verified(place, state="waiting", **facts):
+def accepted(place, state="waiting", **facts):
     """A task as the supervisor leaves it: blocked in the queue, with a record of its landing."""
     task_id = place.waits(state, **facts)
     (lease,) = [
@@ -52,14 +52,14 @@ def verified(place, state="waiting", **facts):
 
 def test_status_counts_it_as_verified_and_says_what_it_waits_for(place):
     """What waits for a person has a line of its own, with the command."""
-    asks = verified(place, "asks", title="Ask me")
-    verified(place, "waiting")
+    asks = accepted(place, "asks", title="Ask me")
+    accepted(place, "waiting")
     stuck = place.fleet.queue.add(Draft(title="Stuck"))
     (lease,) = place.fleet.queue.claim("us", ttl=TTL)
     settle(place.fleet.queue, lease, Blocked(waits=SetAside(note="why")))
     shown = rows(fleet_status(place.fleet, NOW), NOW)
-    assert ("queue", "embedded, 1 blocked, 2 verified") in shown
-    words = "verified, waits for you to land it on main"
+    assert ("queue", "embedded, 1 blocked, 2 to land") in shown
+    words = "checked, waits for you to land it on main"
     assert ("to land", f"{asks} Ask me: {words} (fleet review {asks})") in shown
     assert ("landing", "1 wait to land: fleet land") in shown
     assert [name for name, text in shown if stuck.id in text] == ["stopped"]
@@ -67,28 +67,28 @@ def test_status_counts_it_as_verified_and_says_what_it_waits_for(place):
 
 def test_it_asks_no_question(place):
     """And is not counted among the blocked ones either."""
-    verified(place, "asks")
+    accepted(place, "asks")
     assert questions(place.fleet) == ([], 0)
 
 
 def test_tasks_shows_what_the_lander_has(place):
     """What waits for a person is not being worked on."""
-    task = verified(place, "testing", title="Land me")
-    verified(place, "asks")
+    task = accepted(place, "testing", title="Land me")
+    accepted(place, "asks")
     (shown,) = with_landings(place.fleet, [])
     assert (shown.id, shown.doing, shown.title) == (task, "landing", "Land me")
-    assert shown.reason == "verified, landing on main"
+    assert shown.reason == "checked, landing on main"
     assert not shown.lives
 
 
 def test_show_says_how_far_it_is(place, capsys):
     """In the first lines, with why; and what a dependent waits for."""
-    task = verified(place, "asks", why="land = ask; to land it: fleet land ID")
+    task = accepted(place, "asks", why="land = ask; to land it: fleet land ID")
     waits = place.fleet.queue.add(Draft(title="Later", depends_on=(("blocks", task),)))
     show.show_task(place.fleet, place.fleet.get(task), NOW)
     text = capsys.readouterr().out
     assert "state:       needs approval (blocked in the tracker)" in text
-    assert "landing:     verified, waits for you to land it on main" in text
+    assert "landing:     checked, waits for you to land it on main" in text
     assert "land = ask; to land it" in text
     show.show_task(place.fleet, place.fleet.get(waits.id), NOW)
     text = capsys.readouterr().out
@@ -98,14 +98,14 @@ def test_show_says_how_far_it_is(place, capsys):
 
 def test_the_tracker_says_it_too(place):
     """By the row alone, so that it is known on every machine that shares the queue."""
-    task = place.fleet.get(verified(place))
+    task = place.fleet.get(accepted(place))
     assert "(to land)" in row(task)
-    assert "blocked (to land: verified; waits to land on main)" in page(task, (), (), ())
+    assert "blocked (to land: waits to land on main)" in page(task, (), (), ())
 
 
 def test_a_landed_task_does_not_say_that_it_waits(place, capsys):
     """The wait ends by itself, so that no note of it is left behind."""
-    task = place.fleet.get(verified(place))
+    task = place.fleet.get(accepted(place))
     assert "waits to land" in task.why_blocked
     done = place.fleet.queue.close_task(task, by="us", reason="done")
     assert (done.waits, done.notes) == (None, "")
@@ -150,7 +150,7 @@ def test_a_task_that_a_person_closed_meanwhile_is_closed(place):
 
 def test_work_that_has_landed_is_not_blocked_until_the_queue_is_told(place):
     """The branch moves before the task is closed: no person is to retry what has landed."""
-    task_id = verified(place, "testing")
+    task_id = accepted(place, "testing")
     landing = landing_json.read(place.home, task_id)
     task = place.fleet.get(task_id)
     landed = structs.replace(landing, state="landed", at=task.updated_at + timedelta(minutes=1))

@@ -28,7 +28,7 @@ ASKED = msgspec.structs.replace(
 )
 
 
-VERIFIED = msgspec.structs.replace(
+TO_LAND = msgspec.structs.replace(
     ASKED, settlement=Blocked(waits=ToLand(into="main")), why="checked"
 )
 
@@ -70,24 +70,24 @@ CONFLICT = landing("back", why_back="conflict", conflict=("README.md",), tries=1
         (state(a_task(not_before=NOW), CRASHED), ("ready", "killed: Out of memory")),
         (state(a_task(status="blocked", waits=Asks(text="Both?")), ASKED), ("asking", "Both?")),
         (
-            state(a_task(status="blocked"), VERIFIED, landing=landing("waiting")),
-            ("landing", "verified, waits to land on main"),
+            state(a_task(status="blocked"), TO_LAND, landing=landing("waiting")),
+            ("landing", "checked, waits to land on main"),
         ),
         (
-            state(a_task(), VERIFIED, landing=CONFLICT),
+            state(a_task(), TO_LAND, landing=CONFLICT),
             ("ready", "sent back (conflict in README.md), try 1"),
         ),
         (
-            state(a_task(status="in_progress"), VERIFIED, landing=CONFLICT),
+            state(a_task(status="in_progress"), TO_LAND, landing=CONFLICT),
             ("running", "sent back (conflict in README.md), try 1"),
         ),
         # What a person has to see to is not on its way.
         (
-            state(a_task(status="blocked"), VERIFIED, landing=landing("asks")),
+            state(a_task(status="blocked"), TO_LAND, landing=landing("asks")),
             ("blocked", "checked"),
         ),
         (
-            state(a_task(status="blocked"), VERIFIED, CRASHED, landing=CONFLICT),
+            state(a_task(status="blocked"), TO_LAND, CRASHED, landing=CONFLICT),
             ("blocked", "killed: Out of memory"),
         ),
         (state(a_task(status="blocked"), CRASHED), ("blocked", "killed: Out of memory")),
@@ -118,7 +118,7 @@ def rows(**states):
     for key, named in states.items():
         task = tasks[named]
         needs = [made[need].task for need in demo_tasks[key].needs if need in made]
-        last = {"asking": ASKED, "landing": VERIFIED}.get(named)
+        last = {"asking": ASKED, "landing": TO_LAND}.get(named)
         way = landing("testing") if named == "landing" else None
         now, what = state(task, *([last] if last else []), needs=needs, landing=way)
         events = 1 if named == "running" else 0

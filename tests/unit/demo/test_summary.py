@@ -22,7 +22,7 @@ from fleet.schemas.waits import SetAside, ToLand
 from tests.builders import NOW, a_task, an_ending
 
 SETTLEMENTS = {
-    "Verified": Blocked(waits=ToLand(into="main")),
+    "To land": Blocked(waits=ToLand(into="main")),
     "Released": Released(),
     "Blocked": Blocked(waits=SetAside(note="…")),
 }
@@ -43,7 +43,7 @@ BACK = "sent back (1), as it does not land: it conflicts with main in README.md"
 
 
 def row(demo_task, number):
-    closed = demo_task.ends[-1].settlement == "Verified"
+    closed = demo_task.ends[-1].settlement == "To land"
     task = a_task(
         id=f"fleet-{number}",
         title=demo_task.title,

@@ -9,7 +9,7 @@ from fleet.home.landing_json import Landing
 from tests.builders import NOW
 
 LANDING = Landing(
-    state="verified",
+    state="waiting",
     repository="/srv/app",
     into="main",
     run=1,
@@ -39,7 +39,7 @@ def test_what_fleet_did_not_write_is_shown_and_never_acted_on(home, by):
     landing_json.write(home, "fleet-a", LANDING)
     path = home.task("fleet-a") / landing_json.FILE
     text = path.read_text()
-    path.write_text(text.replace("verified", "waiting") if by == "an agent" else text[:20])
+    path.write_text(text.replace("waiting", "landed") if by == "an agent" else text[:20])
     assert landing_json.believed(home, "fleet-a") is None
     assert str(path) in landing_json.doubt(home, "fleet-a")
     assert landing_json.change(home, "fleet-a", lambda it: structs.replace(it, tries=1)) is None

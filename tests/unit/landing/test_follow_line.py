@@ -19,7 +19,7 @@ def place(tmp_path):
     place = LandHome(tmp_path)
     place.repo.commit(README="read me\n", **{"part-0": "zero\n"})
     place.repo.put("part-0", "mine\n")
-    place.verified("Add one", part_1="one\n")
+    place.accepted("Add one", part_1="one\n")
     place.land()
     assert place.repo.git("rev-list", "--count", f"main..{LINE}") != "0"
     yield place

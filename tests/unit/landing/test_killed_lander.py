@@ -35,10 +35,10 @@ def scene(tmp_path):
 
 def candidates(place):
     return {
-        "first": place.verified("Say one", part_0="one\n"),
-        "second": place.verified("Add two", part_2="two\n"),
-        "conflict": place.verified("Say other", part_0="other\n"),
-        "fails": place.verified("Add two again", part_5="two\n"),
+        "first": place.accepted("Say one", part_0="one\n"),
+        "second": place.accepted("Add two", part_2="two\n"),
+        "conflict": place.accepted("Say other", part_0="other\n"),
+        "fails": place.accepted("Add two again", part_5="two\n"),
     }
 
 
@@ -153,7 +153,7 @@ def test_a_lander_that_is_killed_again_and_again_comes_to_its_end(scene):
     tree is verified twice, and all is landed or sent back after a few lives for each task.
     """
     tasks = {
-        f"task {number}": scene.verified(f"Add {number}", **{f"part_{number}": text})
+        f"task {number}": scene.accepted(f"Add {number}", **{f"part_{number}": text})
         for number, text in enumerate(("one\n", "bad\n", "three\n", "four\n"), start=1)
     }
     lives = 1

@@ -53,9 +53,9 @@ def test_what_a_killed_lander_moved_does_not_land_again_after_a_revert(scene, ho
     """The line holds the work, and the record does not know it yet: the revert sees to that
     first, since it writes a train of its own.
     """
-    first = scene.verified("Say one", part_1="one\n", how=how)
+    first = scene.accepted("Say one", part_1="one\n", how=how)
     scene.land()
-    second = scene.verified("Say two", part_2="two\n", how=how)
+    second = scene.accepted("Say two", part_2="two\n", how=how)
     killed_at(TrainState, "mark", scene.land)
     assert (scene.state(second), scene.shown("part-2")) == ("testing", "two")
     take_back(scene, first)
@@ -68,7 +68,7 @@ def test_what_a_killed_lander_moved_does_not_land_again_after_a_revert(scene, ho
 
 def test_a_revert_that_was_killed_after_it_moved_the_branch_is_completed(scene):
     """The second one finds the commit on the branch, and makes no other."""
-    task = scene.verified("Say one", part_1="one\n")
+    task = scene.accepted("Say one", part_1="one\n")
     scene.land()
     killed_at(reverting, "_noted", lambda: take_back(scene, task))
     assert scene.landing(task).landed.reverted == ""
@@ -83,7 +83,7 @@ def test_a_revert_that_was_killed_after_it_moved_the_branch_is_completed(scene):
 
 def test_a_revert_that_was_killed_before_it_moved_the_branch_can_be_made_again(scene):
     """Nothing has changed, and the next one makes the commit."""
-    task = scene.verified("Say one", part_1="one\n")
+    task = scene.accepted("Say one", part_1="one\n")
     scene.land()
     before = scene.repo.git("rev-parse", "main")
     killed_at(TrainState, "is_green", lambda: take_back(scene, task))
@@ -96,7 +96,7 @@ def test_a_revert_that_was_killed_before_it_moved_the_branch_can_be_made_again(s
 def test_a_branch_follows_after_its_lander_was_killed_beside_a_dirty_checkout(scene):
     """The line is ahead of the branch, and no record says so: the next lander writes it down."""
     (scene.repo.root / "part-0").write_text("a person is at work\n")
-    scene.verified("Say zero", part_0="null\n")
+    scene.accepted("Say zero", part_0="null\n")
     killed_at(TrainState, "mark", scene.land)
     scene.land()
     scene.repo.git("checkout", "-q", "part-0")
@@ -107,7 +107,7 @@ def test_a_branch_follows_after_its_lander_was_killed_beside_a_dirty_checkout(sc
 
 def test_a_remote_that_gives_no_answer_says_nothing_of_the_work(scene, monkeypatch):
     """The way out is to try again, not to take it back by hand."""
-    task = scene.verified("Say one", part_1="one\n")
+    task = scene.accepted("Say one", part_1="one\n")
     scene.land()
     silent = RemoteSilent(why="origin/main gives no answer")
     monkeypatch.setattr(run_train, "line_to_push", lambda *_: silent)
@@ -119,7 +119,7 @@ def test_a_remote_that_gives_no_answer_says_nothing_of_the_work(scene, monkeypat
 
 def test_what_a_forge_merged_is_taken_back_there(scene):
     """The branch of the remote would stay as it is."""
-    task = scene.verified("Say one", part_1="one\n")
+    task = scene.accepted("Say one", part_1="one\n")
     scene.land()
     address = "https://forge.example.org/ann/app/pulls/7"
     landing_json.change(

@@ -47,7 +47,7 @@ def is_green(place, commit, tmp_path):
 
 def test_what_a_run_verified_lands_without_being_verified_again(place):
     """Nothing landed since its clone was made: the fold has the tree that passed."""
-    task = place.verified("Add one", part_1="one\n")
+    task = place.accepted("Add one", part_1="one\n")
     (report,) = place.land()
     assert report.closed == (task,)
     assert place.runs() == 0
@@ -69,7 +69,7 @@ def test_what_a_run_verified_lands_without_being_verified_again(place):
 
 def test_a_close_whose_answer_was_lost_is_told_by_the_next_lander(place, monkeypatch):
     """The clone of a closed task goes, and its epic is closed: the loop has to hear of it."""
-    task = place.verified("Add one", part_1="one\n")
+    task = place.accepted("Add one", part_1="one\n")
     close = SqlQueue.close_task
 
     def breaks_off(*args, **more):
@@ -88,7 +88,7 @@ def test_a_close_whose_answer_was_lost_is_told_by_the_next_lander(place, monkeyp
 
 def test_a_batch_is_verified_once_and_its_last_value_is_the_only_one(place, tmp_path):
     """Four candidates: one verification, and one move of the branch."""
-    tasks = [place.verified(f"Add {n}", **{f"part_{n}": f"{n}\n"}) for n in range(1, 5)]
+    tasks = [place.accepted(f"Add {n}", **{f"part_{n}": f"{n}\n"}) for n in range(1, 5)]
     place.land()
     assert [place.status(task) for task in tasks] == ["closed"] * 4
     assert place.runs() == 1
@@ -98,9 +98,9 @@ def test_a_batch_is_verified_once_and_its_last_value_is_the_only_one(place, tmp_
 
 def test_a_conflict_goes_back_with_its_files_and_what_landed_since(place):
     """The others of the batch land; the task is open again, and its tries are counted."""
-    first = place.verified("Say one", part_0="one\n")
-    second = place.verified("Say two", part_0="two\n")
-    third = place.verified("Say three", part_3="three\n")
+    first = place.accepted("Say one", part_0="one\n")
+    second = place.accepted("Say two", part_0="two\n")
+    third = place.accepted("Say three", part_3="three\n")
     place.land()
     assert [place.status(each) for each in (first, second, third)] == ["closed", "open", "closed"]
     landing = place.landing(second)
@@ -114,7 +114,7 @@ def test_a_conflict_goes_back_with_its_files_and_what_landed_since(place):
 
 def test_what_fails_only_together_goes_back_with_what_was_printed(place, tmp_path):
     """Two files with one word: each passed by itself, and the second is told why it does not."""
-    tasks = [place.verified(f"Add {n}", **{f"part_{n}": f"{n % 3}\n"}) for n in (1, 2, 4)]
+    tasks = [place.accepted(f"Add {n}", **{f"part_{n}": f"{n % 3}\n"}) for n in (1, 2, 4)]
     place.land()
     assert [place.status(each) for each in tasks] == ["closed", "closed", "open"]
     landing = place.landing(tasks[2])
@@ -131,8 +131,8 @@ def test_what_fails_only_together_goes_back_with_what_was_printed(place, tmp_pat
 
 def test_after_land_tries_a_person_is_asked(place):
     """Both sides are named: the files, and what landed."""
-    first = place.verified("Say one", part_0="one\n")
-    second = place.verified("Say two", part_0="two\n", tries=0)
+    first = place.accepted("Say one", part_0="one\n")
+    second = place.accepted("Say two", part_0="two\n", tries=0)
     *_, report = place.land()
     assert report.asks == (second,)
     assert (place.state(second), place.status(second)) == ("asks", "blocked")
@@ -147,7 +147,7 @@ def test_after_land_tries_a_person_is_asked(place):
 )
 def test_a_person_is_asked_before_it_lands(place, wishes, why):
     """Where the settings say so; an approval is kept in the receipt."""
-    task = place.verified("Add one", part_1="one\n", **wishes)
+    task = place.accepted("Add one", part_1="one\n", **wishes)
     (report,) = place.land()
     assert report.asks == (task,)
     assert why in place.landing(task).why
@@ -161,7 +161,7 @@ def test_a_person_is_asked_before_it_lands(place, wishes, why):
 
 def test_work_that_no_command_checks_lands_unchecked(place):
     """As it is closed without landing; the reason says that nothing proves it."""
-    task = place.verified("Add one", part_1="one\n", verify=(), checked=False)
+    task = place.accepted("Add one", part_1="one\n", verify=(), checked=False)
     place.land()
     assert "unchecked" in place.queue.get(task).close_reason
     assert place.landing(task).landed.checks == ()
@@ -172,7 +172,7 @@ def test_a_branch_that_is_gone_asks_and_nothing_is_lost(place, renamed):
     """Deleted or renamed. The work is on the task's own branch; it lands once the branch is there
     again.
     """
-    task = place.verified("Add one", part_1="one\n")
+    task = place.accepted("Add one", part_1="one\n")
     if renamed:
         place.repo.git("branch", "-m", "main", "other")
     else:
@@ -192,7 +192,7 @@ def test_a_branch_that_is_gone_asks_and_nothing_is_lost(place, renamed):
 def test_a_branch_that_was_set_back_gets_what_waits_on_its_new_value(place):
     """A person rewrote the branch: the candidate is merged with what it has now."""
     place.repo.commit("gone", **{"part-8": "eight\n"})
-    task = place.verified("Add one", part_1="one\n")
+    task = place.accepted("Add one", part_1="one\n")
     place.repo.git("reset", "-q", "--hard", "HEAD~")
     place.repo.commit("other", **{"part-9": "nine\n"})
     place.land()
@@ -200,9 +200,9 @@ def test_a_branch_that_was_set_back_gets_what_waits_on_its_new_value(place):
     assert place.shown("part-9") == "nine"
 
 
-def test_only_the_verified_tree_lands(place):
+def test_only_the_accepted_tree_lands(place):
     """What the clone came to hold since was not verified, whoever wrote it."""
-    task = place.verified("Add one", part_1="one\n")
+    task = place.accepted("Add one", part_1="one\n")
     clone = place.home.clone(task)
     (clone / "part-1").write_text("bad\n")
     (clone / "part-2").write_text("more\n")
@@ -214,7 +214,7 @@ def test_only_the_verified_tree_lands(place):
 
 def test_a_branch_of_a_task_that_was_rewritten_since_has_no_say(place):
     """The commit that was verified lands: what stands on `fleet/<id>` by now was not verified."""
-    task = place.verified("Add one", part_1="one\n", mode="ask")
+    task = place.accepted("Add one", part_1="one\n", mode="ask")
     place.land()
     verified = place.landing(task).commit
     place.repo.git("checkout", "-q", f"fleet/{task}")
@@ -230,7 +230,7 @@ def test_a_branch_of_a_task_that_was_rewritten_since_has_no_say(place):
 
 def test_a_candidate_whose_commit_is_gone_lands_nothing(place):
     """A person threw it away with its branch: the branch stays where it is, and that is told."""
-    task = place.verified("Add one", part_1="one\n", mode="ask")
+    task = place.accepted("Add one", part_1="one\n", mode="ask")
     place.land()
     commit = place.landing(task).commit
     refs = place.repo.git("for-each-ref", "--format=%(refname)", f"--points-at={commit}").split()
@@ -255,7 +255,7 @@ def test_three_checkouts_of_one_branch_follow_together_or_not_at_all(place, tmp_
         place.repo.git("worktree", "add", "-q", "--force", str(tmp_path / name), "main")
     trees = [place.repo.root, tmp_path / "second", tmp_path / "third"]
     (trees[2] / "README").write_text("a person is at work\n")
-    task = place.verified("Say one", part_0="one\n", files={"README": "read it\n"})
+    task = place.accepted("Say one", part_0="one\n", files={"README": "read it\n"})
     place.land()
     assert place.status(task) == "closed"
     assert [(tree / "part-0").read_text() for tree in trees] == ["zero\n"] * 3
@@ -271,7 +271,7 @@ def test_three_checkouts_of_one_branch_follow_together_or_not_at_all(place, tmp_
 
 def test_a_record_that_fleet_did_not_write_lands_nothing(place):
     """An agent that approves its own work is told of to a person."""
-    task = place.verified("Add one", part_1="one\n", mode="ask")
+    task = place.accepted("Add one", part_1="one\n", mode="ask")
     place.land()
     path = place.home.task(task) / landing_json.FILE
     path.write_text(path.read_text().replace('"asks"', '"waiting"'))
@@ -281,7 +281,7 @@ def test_a_record_that_fleet_did_not_write_lands_nothing(place):
 
 def test_a_later_run_makes_a_landing_stale(place):
     """A task that was tried again, and is blocked for that, does not land its older work."""
-    task = place.verified("Add one", part_1="one\n")
+    task = place.accepted("Add one", part_1="one\n")
     spec = RunSpec(id="me.x.2", argv=("x",), cwd=str(place.home.clone(task)))
     new_run(place.home.task(task), spec)
     place.land()
@@ -290,7 +290,7 @@ def test_a_later_run_makes_a_landing_stale(place):
 
 def test_what_a_person_closed_meanwhile_is_left_alone(place):
     """Nothing lands for a task that is closed, and its mark goes."""
-    task = place.verified("Add one", part_1="one\n")
+    task = place.accepted("Add one", part_1="one\n")
     place.queue.close_task(place.queue.get(task), by="ann", reason="not wanted")
     place.land()
     assert len(place.values()) == 1
@@ -300,7 +300,7 @@ def test_what_a_person_closed_meanwhile_is_left_alone(place):
 @pytest.mark.parametrize("how", ["squash", "rebase"])
 def test_other_ways_to_land_leave_no_merge(place, how):
     """One parent each, and the same work."""
-    tasks = [place.verified(f"Add {n}", **{f"part_{n}": f"{n}\n"}, how=how) for n in (1, 2)]
+    tasks = [place.accepted(f"Add {n}", **{f"part_{n}": f"{n}\n"}, how=how) for n in (1, 2)]
     place.land()
     assert [place.status(task) for task in tasks] == ["closed", "closed"]
     assert place.repo.git("rev-list", "--min-parents=2", "main") == ""
@@ -314,7 +314,7 @@ def test_a_dirty_checkout_is_left_byte_for_byte(place):
     """The line goes ahead and the task is closed; the branch follows once the checkout is clean."""
     mine = place.repo.put("part-0", "unfinished\n")
     index = Path(place.repo.root, ".git/index").read_bytes()
-    task = place.verified("Say one", part_0="one\n")
+    task = place.accepted("Say one", part_0="one\n")
     report, *_ = place.land()
     assert place.status(task) == "closed"
     assert report.end.behind
@@ -322,7 +322,7 @@ def test_a_dirty_checkout_is_left_byte_for_byte(place):
     assert Path(place.repo.root, ".git/index").read_bytes() == index
     assert len(place.values()) == 1
     assert place.shown("part-0", "refs/fleet/land/main") == "one"
-    second = place.verified("Add two", part_2="two\n")
+    second = place.accepted("Add two", part_2="two\n")
     place.land()
     assert place.status(second) == "closed"
     place.repo.git("checkout", "-q", "--", "part-0")
@@ -334,10 +334,10 @@ def test_a_dirty_checkout_is_left_byte_for_byte(place):
 def test_a_branch_that_a_person_moved_beside_its_line_is_merged_first(place):
     """Their commit and what had landed ahead: the next train has both, verified."""
     mine = place.repo.put("part-0", "unfinished\n")
-    place.verified("Add one", part_1="one\n")
+    place.accepted("Add one", part_1="one\n")
     place.land()
     place.repo.git("commit", "-q", "-am", "finished")
-    task = place.verified("Add two", part_2="two\n")
+    task = place.accepted("Add two", part_2="two\n")
     place.land()
     assert place.status(task) == "closed"
     assert [place.shown(f"part-{n}") for n in (0, 1, 2)] == ["unfinished", "one", "two"]
@@ -346,8 +346,8 @@ def test_a_branch_that_a_person_moved_beside_its_line_is_merged_first(place):
 
 def test_commands_that_cannot_be_run_send_nothing_back(place, monkeypatch):
     """Through no fault of the work: a person is asked, and it lands once that is mended."""
-    place.verified("Add one", part_1="one\n")
-    task = place.verified("Add two", part_2="two\n")
+    place.accepted("Add one", part_1="one\n")
+    task = place.accepted("Add two", part_2="two\n")
     real = keeper_client.start_keeper
 
     def broken(*_):
@@ -370,7 +370,7 @@ def test_two_homes_land_on_one_repository(place, tmp_path):
     tasks = {}
     for number in range(1, 7):
         where = place if number % 2 else other
-        tasks[where.verified(f"Add {number}", **{f"part_{number}": f"{number}\n"})] = where
+        tasks[where.accepted(f"Add {number}", **{f"part_{number}": f"{number}\n"})] = where
     threads = [threading.Thread(target=_land_all, args=(each,)) for each in (place, other)]
     for thread in threads:
         thread.start()
@@ -400,7 +400,7 @@ def _hooks(repo, body):
 @pytest.mark.parametrize("body", ["exit 1", "sleep 600"])
 def test_hooks_of_the_project_take_no_part(place, body):
     """They may fail or hang: nothing of fleet's starts them."""
-    task = place.verified("Add one", part_1="one\n")
+    task = place.accepted("Add one", part_1="one\n")
     _hooks(place.repo, body)
     place.land()
     assert (place.status(task), place.state(task)) == ("closed", "landed")
@@ -416,8 +416,8 @@ def test_odd_trees_land_as_they_are(place):
     place.repo.git("update-index", "--add", "--cacheinfo", f"160000,{'b' * 40},module")
     place.repo.git("commit", "-q", "-m", "a submodule")
     (place.repo.root / "module").mkdir(exist_ok=True)
-    one = place.verified("Rename", files={"Name": None, "name": "x\n", "part-1": "1\n"})
-    two = place.verified("Point", files={"big.bin": pointer.replace("a", "c"), "part-2": "2\n"})
+    one = place.accepted("Rename", files={"Name": None, "name": "x\n", "part-1": "1\n"})
+    two = place.accepted("Point", files={"big.bin": pointer.replace("a", "c"), "part-2": "2\n"})
     place.land()
     assert [place.status(each) for each in (one, two)] == ["closed", "closed"]
     tree = place.repo.git("ls-tree", "-r", "--name-only", "refs/heads/main").splitlines()
@@ -439,7 +439,7 @@ def test_a_shallow_repository_lands(tmp_path):
     clone = ["git", "clone", "-q", "--depth", "1", url, str(root)]
     subprocess.run(clone, check=True, env=ENV, timeout=30)
     place = LandHome(tmp_path, Repo(root))
-    tasks = [place.verified(f"Add {n}", **{f"part_{n}": f"{n}x\n"}) for n in (1, 2)]
+    tasks = [place.accepted(f"Add {n}", **{f"part_{n}": f"{n}x\n"}) for n in (1, 2)]
     place.land()
     assert [place.status(task) for task in tasks] == ["closed", "closed"]
     place.queue.close()
@@ -448,7 +448,7 @@ def test_a_shallow_repository_lands(tmp_path):
 def test_work_without_a_branch_asks_for_one(place):
     """No branch was checked out when the task was made, nor when its clone was."""
     place.repo.git("checkout", "-q", "--detach")
-    task = place.verified("Add one", part_1="one\n", base="")
+    task = place.accepted("Add one", part_1="one\n", base="")
     place.land()
     assert place.state(task) == "asks"
     assert "no branch was checked out" in place.landing(task).why
@@ -458,20 +458,20 @@ def test_work_without_a_branch_asks_for_one(place):
 def test_a_change_of_nothing_has_nothing_to_land(place):
     """Such a task is closed at once: there is no landing to wait for."""
     with pytest.raises(AssertionError):
-        place.verified("Do nothing")
+        place.accepted("Do nothing")
     assert landing_json.unlanded(place.home) == []
 
 
 def test_a_journal_alone_lands_nothing(place):
     """train.json says what was meant; what was done is proved by the line."""
-    task = place.verified("Add one", part_1="one\n", mode="ask")
+    task = place.accepted("Add one", part_1="one\n", mode="ask")
     place.land()
     head = place.repo.git("rev-parse", "main")
     commit = place.landing(task).commit
     member = Member(task_id=task, candidate=commit, commit=head, parents=(), tree="")
     store = TrainPlace(place.home, str(place.repo.root / ".git"), "main")
     store.mean(Train(branch="main", old=head, new=head, tree="", members=(member,)))
-    other = place.verified("Add two", part_2="two\n")
+    other = place.accepted("Add two", part_2="two\n")
     place.land()
     assert (place.state(task), place.status(other)) == ("asks", "closed")
     assert store.meant() is None
@@ -483,12 +483,12 @@ def test_a_fold_is_verified_in_the_box(place):
     hidden = f"! test -e {place.home.config} && ! test -e {place.home.tasks}"
     look = f"test -e part-0 && git log -1 --format=%s | grep -q Add && {hidden}"
     wishes = {"verify": (look,), "setup": ("touch made-fit",), "sandbox": "workspace"}
-    tasks = [place.verified(f"Add {n}", **{f"part_{n}": f"{n}\n"}, **wishes) for n in (1, 2)]
+    tasks = [place.accepted(f"Add {n}", **{f"part_{n}": f"{n}\n"}, **wishes) for n in (1, 2)]
     place.land()
     assert [place.status(each) for each in tasks] == ["closed", "closed"]
     assert place.landing(tasks[1]).landed.checks == (f".: {look}",)
     own = (f"ls {place.home.tasks}",)
-    refused = place.verified("Add 3", part_3="3\n", verify=own, own=own, sandbox="workspace",
+    refused = place.accepted("Add 3", part_3="3\n", verify=own, own=own, sandbox="workspace",
                              checked=False)  # fmt: skip
     place.land()
     assert place.state(refused) == "back"
@@ -497,22 +497,22 @@ def test_a_fold_is_verified_in_the_box(place):
 def test_each_command_runs_in_the_directory_of_its_task(place):
     """Tasks of two directories of one repository: what lands passes the commands of both."""
     place.repo.commit("two", one__x="x\n", two__y="y\n")
-    one = place.verified("In one", inside="one", files={"a": "a\n"}, verify=("test -e x",))
-    two = place.verified("In two", inside="two", files={"b": "b\n"}, verify=("test -e y",))
+    one = place.accepted("In one", inside="one", files={"a": "a\n"}, verify=("test -e x",))
+    two = place.accepted("In two", inside="two", files={"b": "b\n"}, verify=("test -e y",))
     place.land()
     assert [place.status(each) for each in (one, two)] == ["closed", "closed"]
     assert place.landing(two).landed.checks == ("one: test -e x", "two: test -e y")
     assert [place.shown("one/a"), place.shown("two/b")] == ["a", "b"]
-    wrong = place.verified("In one", inside="one", files={"x": None}, verify=("test ! -e x",))
+    wrong = place.accepted("In one", inside="one", files={"x": None}, verify=("test ! -e x",))
     own = ("test -e ../one/x",)
-    last = place.verified("In two", inside="two", files={"c": "c\n"}, verify=own, own=own)
+    last = place.accepted("In two", inside="two", files={"c": "c\n"}, verify=own, own=own)
     place.land()
     assert (place.status(wrong), place.state(last)) == ("closed", "back")
 
 
 def test_a_task_that_may_not_be_closed_is_tried_again(place):
     """Its work has landed; what keeps it open is told, and the mark stays until it is closed."""
-    task = place.verified("Add one", part_1="one\n")
+    task = place.accepted("Add one", part_1="one\n")
     child = place.queue.add(Draft(title="a part", parent=task))
     (report,) = place.land()
     assert "cannot be closed" in report.problem
@@ -528,8 +528,8 @@ def test_two_working_trees_of_a_repository_have_one_job_a_branch(place, tmp_path
     place.repo.commit("a directory", sub__x="x\n")
     other = tmp_path / "other"
     place.repo.git("worktree", "add", "-q", "-b", "elsewhere", str(other))
-    one = place.verified("Add 1", part_1="1\n")
-    two = place.verified("Add 2", inside=str(other / "sub"), files={"y": "y\n"},
+    one = place.accepted("Add 1", part_1="1\n")
+    two = place.accepted("Add 2", inside=str(other / "sub"), files={"y": "y\n"},
                          verify=("test -e x",))  # fmt: skip
     (key,) = survey(place.home).work
     same = {key: "at work"}
@@ -562,7 +562,7 @@ def test_each_fold_is_verified_on_exactly_its_tree_though_the_checkout_is_kept(p
     mess = "echo x >> README; echo o > left.o; mkdir -p d/e; rm part-0; chmod 600 part-*"
     verify = (f'test -z "$(git status --porcelain)" && ls > {place.ran}.seen && {{ {mess}; }}',)
     for number in range(3):
-        task = place.verified(
+        task = place.accepted(
             f"Add {number}", verify=verify, files={f"part-x{number}": f"{number}"}
         )
         place.repo.commit("a person's", **{f"other{number}": "theirs\n"})

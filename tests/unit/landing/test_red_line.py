@@ -25,7 +25,7 @@ def broken(place):
 
 def test_a_candidate_is_not_sent_back_for_a_branch_that_fails_by_itself(place):
     """Both wait, the branch is verified once, and a person is told once; no try is counted."""
-    tasks = [place.verified(f"Add {n}", **{f"part_{n}": f"{n}\n"}) for n in (1, 2)]
+    tasks = [place.accepted(f"Add {n}", **{f"part_{n}": f"{n}\n"}) for n in (1, 2)]
     red = broken(place)
     (report,) = place.land()
     assert report.asks == tuple(tasks)
@@ -36,7 +36,7 @@ def test_a_candidate_is_not_sent_back_for_a_branch_that_fails_by_itself(place):
             f"main itself fails `{place.verify}` (commit {red[:12]}):"
             f" mend main, or the command in the settings, and then: fleet land {task}"
         )
-        assert landing.words() == "verified, waits until main itself passes"
+        assert landing.words() == "checked, waits until main itself passes"
     assert place.runs() == 4, "both together, each alone, and the branch"
     assert report.said == ()
     assert len(report.end.sentences) == 1
@@ -48,7 +48,7 @@ def test_a_branch_that_fails_several_commands_is_blamed_for_that_of_each_task(pl
     """Directories of one repository have their own commands: each task is told of its own."""
     commands = ["test ! -e part-8", "test ! -e part-9", "test ! -e part-8"]
     tasks = [
-        place.verified(f"Add {n}", verify=(command,), **{f"part_{n}": f"{n}\n"})
+        place.accepted(f"Add {n}", verify=(command,), **{f"part_{n}": f"{n}\n"})
         for n, command in enumerate(commands, start=1)
     ]
     place.repo.commit("break it", **{"part-8": "bad\n", "part-9": "bad\n"})
@@ -60,7 +60,7 @@ def test_a_branch_that_fails_several_commands_is_blamed_for_that_of_each_task(pl
 
 def test_what_waits_for_a_red_branch_is_tried_again_when_the_branch_moves(place):
     """By itself: as long as the branch stays where it is, nothing is verified."""
-    task = place.verified("Add 1", part_1="1\n")
+    task = place.accepted("Add 1", part_1="1\n")
     broken(place)
     place.land()
     runs = place.runs()
@@ -78,8 +78,8 @@ def test_a_red_branch_that_is_mended_on_its_remote_alone_is_followed(place, tmp_
     place.repo.git("push", "-q", "-u", "origin", "main")
     upstream = Upstream(remote="origin", url=str(bare.root), branch="main")
     trust_remote(place.home.path, os.path.realpath(place.repo.root / ".git"), upstream, NOW)
-    pushed = place.verified("Add 1", part_1="1\n", to="push")
-    here = place.verified("Add 2", part_2="2\n", batch=1)
+    pushed = place.accepted("Add 1", part_1="1\n", to="push")
+    here = place.accepted("Add 2", part_2="2\n", batch=1)
     broken(place)
     place.repo.git("push", "-q", "origin", "main")
     place.land()
@@ -99,10 +99,10 @@ def test_a_red_branch_that_is_mended_on_its_remote_alone_is_followed(place, tmp_
 
 def test_work_that_mends_a_red_branch_lands(place):
     """And what waited for that lands with the next train."""
-    waits = place.verified("Add 1", part_1="1\n")
+    waits = place.accepted("Add 1", part_1="1\n")
     red = broken(place)
     place.land()
-    mends = place.verified("Mend it", part_9="nine\n")
+    mends = place.accepted("Mend it", part_9="nine\n")
     place.land()
     assert place.status(mends) == "closed"
     assert place.landing(waits).red_line in ("", red)
@@ -114,11 +114,11 @@ def test_the_red_branch_is_remembered_until_a_person_says_try_again(place, tmp_p
     """A newcomer costs one verification. What failed may be mended outside of the tree."""
     mended = tmp_path / "mended"
     verify = (f"echo run >> {place.ran}; test -e {mended} || ! test -e part-9",)
-    first = place.verified("Add 1", part_1="1\n", verify=verify)
+    first = place.accepted("Add 1", part_1="1\n", verify=verify)
     broken(place)
     place.land()
     assert place.runs() == 2
-    second = place.verified("Add 2", part_2="2\n", verify=verify, checked=False)
+    second = place.accepted("Add 2", part_2="2\n", verify=verify, checked=False)
     place.land()
     assert (place.state(second), place.runs()) == ("asks", 3)
     mended.touch()
@@ -130,7 +130,7 @@ def test_the_red_branch_is_remembered_until_a_person_says_try_again(place, tmp_p
 def test_what_only_the_task_asks_for_the_branch_need_not_pass(place):
     """Its own command fails without its work, as it should: the work goes back."""
     own = ("test -e part-1 && ! test -e part-9",)
-    task = place.verified("Add 1", part_1="1\n", verify=own, own=own)
+    task = place.accepted("Add 1", part_1="1\n", verify=own, own=own)
     place.repo.commit("another", **{"part-9": "nine\n"})
     place.land()
     assert (place.state(task), place.landing(task).tries) == ("back", 1)
@@ -138,7 +138,7 @@ def test_what_only_the_task_asks_for_the_branch_need_not_pass(place):
 
 def test_a_set_up_that_fails_is_named_and_not_the_check_after_it(place):
     """A person would look for the fault in a command that was never run."""
-    task = place.verified("Add one", part_1="one\n", setup=("no-such-setup",))
+    task = place.accepted("Add one", part_1="one\n", setup=("no-such-setup",))
     place.repo.commit("moved", README="moved\n")
     place.land()
     assert "main itself fails `set-up: no-such-setup`" in place.landing(task).why

@@ -41,7 +41,7 @@ def test_each_of_many_that_change_one_file_is_sent_back_once(place):
     send the second back again.
     """
     first, second, third = (
-        place.verified(f"Say {word}", part_0=f"{word}\n") for word in ("one", "two", "three")
+        place.accepted(f"Say {word}", part_0=f"{word}\n") for word in ("one", "two", "three")
     )
     place.land()
     states = [place.state(each) for each in (first, second, third)]
@@ -61,8 +61,8 @@ def test_each_of_many_that_change_one_file_is_sent_back_once(place):
 
 def test_a_newcomer_waits_too_though_it_conflicts_with_nothing_yet(place):
     """Its clone is newer than what landed, and it changes the file that is being merged."""
-    first = place.verified("Say one", part_0="one\n")
-    second = place.verified("Say two", part_0="two\n")
+    first = place.accepted("Say one", part_0="one\n")
+    second = place.accepted("Say two", part_0="two\n")
     place.land()
     newcomer = place.verified_beside(second, "Say four", part_0="four\n")
     other = place.verified_beside(second, "Add five", part_5="five\n")
@@ -77,8 +77,8 @@ def test_a_newcomer_waits_too_though_it_conflicts_with_nothing_yet(place):
 @pytest.mark.parametrize("way", ["blocked", "late"])
 def test_no_candidate_waits_for_an_agent_that_does_not_come(place, way):
     """The task that was sent back is blocked for a person, or an hour has gone by."""
-    place.verified("Say one", part_0="one\n")
-    second, third = (place.verified(f"Say {word}", part_0=f"{word}\n") for word in ("two", "three"))
+    place.accepted("Say one", part_0="one\n")
+    second, third = (place.accepted(f"Say {word}", part_0=f"{word}\n") for word in ("two", "three"))
     place.land()
     assert place.state(third) == "waiting"
     if way == "blocked":

@@ -23,15 +23,15 @@ def configure(place, lines, **settings):
     place.home.config.write_text(f'{text}\n[projects."{place.repo.root}"]\n{lines}\n')
 
 
-def verified(place, title="Add one", *, own=(), **given):
+def accepted(place, title="Add one", *, own=(), **given):
     """A task that was made in the project, verified while all of it landed by itself."""
-    task = place.verified(title, **{"part_1": "one\n", **given})
+    task = place.accepted(title, **{"part_1": "one\n", **given})
     own = Settings(cwd=str(place.repo.root), branch="main", verify=own or None)
     task_json.write(place.home, task, own)
     return task
 
 
-@pytest.mark.parametrize("state", ["verified", "waiting", "testing"])
+@pytest.mark.parametrize("state", ["new", "waiting", "testing"])
 @pytest.mark.parametrize(
     ("line", "why"),
     [
@@ -42,8 +42,8 @@ def verified(place, title="Add one", *, own=(), **given):
 )
 def test_what_asks_by_now_asks(place, state, line, why):
     """However far the work had come, short of the branch; and lands once it is approved."""
-    task = verified(place)
-    if state != "verified":
+    task = accepted(place)
+    if state != "new":
         configure(place, 'land = "ask"')
         place.land()
         place.approve(task)
@@ -62,7 +62,7 @@ def test_what_asks_by_now_asks(place, state, line, why):
 def test_a_command_that_was_mistyped_is_mended_in_the_settings(place):
     """The branch is not to blame for it, and nothing is verified with it any more."""
     configure(place, 'verify = ["true"]\nland_verify = ["no-such-command"]')
-    task = verified(place)
+    task = accepted(place)
     place.land()
     assert "main itself fails `no-such-command`" in place.landing(task).why
     configure(place, 'verify = ["true"]\nland_verify = ["test -e part-1"]')
@@ -73,7 +73,7 @@ def test_a_command_that_was_mistyped_is_mended_in_the_settings(place):
 
 def test_how_work_lands_is_asked_when_it_lands(place):
     """A squash is one commit without a second parent."""
-    task = verified(place)
+    task = accepted(place)
     configure(place, 'land_how = "squash"')
     place.land()
     assert len(place.landing(task).landed.parents) == 1
@@ -82,7 +82,7 @@ def test_how_work_lands_is_asked_when_it_lands(place):
 def test_what_the_task_asks_for_itself_still_counts(place):
     """Its own verify command beside the project's, whatever became of that."""
     configure(place, 'verify = ["true"]')
-    task = verified(place, own=("test -e part-1",))
+    task = accepted(place, own=("test -e part-1",))
     configure(place, 'verify = ["test -e README"]')
     place.land()
     checks = place.landing(task).landed.checks
@@ -91,8 +91,8 @@ def test_what_the_task_asks_for_itself_still_counts(place):
 
 def test_settings_that_cannot_be_read_land_nothing(place):
     """And the work waits until they can be."""
-    task = verified(place)
+    task = accepted(place)
     place.home.config.write_text("land = [")
     (report,) = place.land()
     assert "not valid TOML" in report.problem
-    assert place.state(task) == "verified"
+    assert place.state(task) == "waiting"

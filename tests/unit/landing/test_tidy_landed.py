@@ -31,14 +31,14 @@ def tidy(place, task):
 @pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
 def test_clone_and_branch_go_once_the_line_is_proved_to_hold_the_work(place, how):
     """The candidate is held for a while; a task that is opened again begins with the line."""
-    first = place.verified("Add one", part_1="one\n", how=how)
+    first = place.accepted("Add one", part_1="one\n", how=how)
     place.land()
     assert any("is deleted, its work is on main" in text for text in tidy(place, first))
     assert clones_in(place.home) == []
     assert place.repo.git("for-each-ref", "refs/heads/fleet") == ""
     held = place.repo.git("rev-parse", f"refs/fleet/{first}/landed")
     assert held == place.landing(first).commit
-    place.verified("Add two", part_2="two\n")
+    place.accepted("Add two", part_2="two\n")
     place.land()
     rules = place.rules[first]
     clone = clone_of(place.home, place.repo, first, land=rules)
@@ -48,7 +48,7 @@ def test_clone_and_branch_go_once_the_line_is_proved_to_hold_the_work(place, how
 
 def test_a_pinned_file_that_the_agent_committed_is_no_rest_to_keep(place):
     """The candidate was made of that commit: the branch goes, and no line says that it stays."""
-    task = place.verified("Add one", part_1="one\n", part_2="two\n")
+    task = place.accepted("Add one", part_1="one\n", part_2="two\n")
     clone, env = place.home.clone(task), {**ENV, "GIT_DIR": str(place.home.clone(task) / ".git")}
 
     def git(*words):
@@ -75,7 +75,7 @@ def test_a_pinned_file_that_the_agent_committed_is_no_rest_to_keep(place):
 def test_a_clone_that_is_kept_for_its_ignored_files_is_told_once(place):
     """Each start of a supervisor said it once more, of every task of the last three days."""
     place.repo.commit(_dot_gitignore="*.o\n")
-    task = place.verified("Add one", part_1="one\n")
+    task = place.accepted("Add one", part_1="one\n")
     (place.home.clone(task) / "part.o").write_text("built\n")
     place.land()
     deleted, stays = tidy(place, task)
@@ -87,7 +87,7 @@ def test_a_clone_that_is_kept_for_its_ignored_files_is_told_once(place):
 
 def test_nothing_goes_if_the_branch_was_set_back_since(place):
     """The work is nowhere else then."""
-    task = place.verified("Add one", part_1="one\n")
+    task = place.accepted("Add one", part_1="one\n")
     before = place.repo.git("rev-parse", "main")
     place.land()
     place.repo.git("reset", "-q", "--hard", before)

@@ -226,4 +226,4 @@ def test_the_record_of_an_earlier_fleet_is_read(tmp_path, outcome, settlement, w
     (run.path / "outcome.json").write_bytes(msgspec.json.encode(fields))
     found = read_ending(run)
     assert found.settlement == Blocked(waits=waits)
-    assert found.settlement.verified is isinstance(waits, ToLand)
+    assert found.settlement.to_land is isinstance(waits, ToLand)

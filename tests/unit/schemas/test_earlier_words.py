@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from fleet.home import compare_json
+from fleet.files import seals
+from fleet.home import compare_json, landing_json
 from fleet.schemas import typed
 from fleet.schemas.comparison import Comparison, Result
 
@@ -36,6 +37,27 @@ def test_an_earlier_comparison_is_read_in_todays_words(home):
     assert found is not None
     standings = [each.result.standing for each in found.entries if each.result]
     assert standings == ["unchecked", "rejected", "out of scope", "checked"]
+
+
+#: A landing.json of work that had not been brought home when fleet was upgraded.
+EARLIER_LANDING = (
+    '{"state":"verified","why":"","why_back":null,"repository":"/srv/app","into":"main","run":2,'
+    f'"base":"{"b" * 40}","merged":"","tree":"{"c" * 40}","commit":"","checked":true,'
+    '"checks":[".: make test"],"asks":[],"title":"Add pytest","reason":"did it [run 2, checked:'
+    ' fleet task fleet-a receipt]","how":"merge","to":"branch","tries":0,"approved_by":"",'
+    '"at":"2026-11-18T19:40:00Z","conflict":[],"output":"","against":[],"merge":null,'
+    '"refused":"","refusals":0,"refused_run":0,"host":"","red_line":"","landed":null}\n'
+)
+
+
+def test_an_earlier_landing_is_acted_on(home):
+    """Accepted work that waited while fleet was upgraded lands: its seal holds for the old text."""
+    seals.begin(home.path)
+    home.task("fleet-a").mkdir()
+    seals.write_sealed(home.task("fleet-a"), landing_json.FILE, EARLIER_LANDING.encode())
+    landing = landing_json.believed(home, "fleet-a")
+    assert landing is not None
+    assert (landing.state, landing.commit, landing.checked) == ("waiting", "", True)
 
 
 def test_values_of_earlier_rows_are_read_too():

@@ -74,7 +74,7 @@ SITUATIONS = (
     ("a plan is written", facts("blocked", waits=PlanWritten()), "needs approval"),
     ("nothing proves the claim", facts("blocked", waits=NeedsApproval(reasons=("no check",))),
      "needs approval"),
-    ("verified", facts("blocked", waits=LANDS, landing=on_the_way("waiting")), "to land"),
+    ("accepted", facts("blocked", waits=LANDS, landing=on_the_way("waiting")), "to land"),
     ("land = ask", facts("blocked", waits=LANDS, landing=on_the_way("asks")), "needs approval"),
     ("held back by a person", facts("blocked", waits=LANDS, landing=on_the_way("held")), "stopped"),
     ("sent back too often", facts("blocked", waits=CannotLand(why="markers_left")), "failed"),
@@ -105,7 +105,7 @@ def test_every_word_is_used():
 
 
 STATUSES = some.sampled_from(("open", "in_progress", "blocked", "deferred", "closed", "pinned"))
-STEPS = ("verified", "waiting", "asks", "testing", "landed", "back", "held")
+STEPS = ("waiting", "asks", "testing", "landed", "back", "held")
 FACTS = some.builds(
     facts,
     STATUSES,

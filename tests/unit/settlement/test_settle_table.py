@@ -214,8 +214,8 @@ def words(settlement):
     match settlement:
         case Closed():
             return "closed"
-        case Blocked(verified=True):
-            return "verified, closed once it has landed"
+        case Blocked(to_land=True):
+            return "to land, closed once it has landed"
         case Blocked():
             return "blocked"
         case Released(not_before=None):

@@ -147,7 +147,7 @@ def test_a_task_that_is_claimed_again_goes_on_under_the_new_lease(table, task, r
 def test_what_fleet_does_about_a_run_is_published(task, run):
     """In a word, for `fleet tasks`; nothing while the run goes its own way."""
     known = stages(run)
-    verified = structs.replace(known["finishing"], findings=Inspection())
+    inspected = structs.replace(known["finishing"], findings=Inspection())
     stopped = structs.replace(known["finishing"].ended, stop_reason=ADA)
     for stage, doing in (
         (known["active"], ""),
@@ -155,7 +155,7 @@ def test_what_fleet_does_about_a_run_is_published(task, run):
         (known["finishing"], ""),
         (Finishing(run, stopped), "Stopped"),
         (known["inspecting"], "Verifying"),
-        (verified, "Verifying"),
+        (inspected, "Verifying"),
     ):
         task.stage = stage
         assert task.doing == doing

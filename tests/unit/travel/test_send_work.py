@@ -26,7 +26,7 @@ def origin(tmp_path, home, repo):
 
 def sent(home, origin, repo, tree=""):
     landing = Landing(
-        state="verified", repository=str(repo.root), into="main", run=1, base=repo.first, tree=tree,
+        state="waiting", repository=str(repo.root), into="main", run=1, base=repo.first, tree=tree,
         at=NOW,
     )  # fmt: skip
     found = landing if tree else None

@@ -20,7 +20,7 @@ _LEAST_TITLE = 20
 _GROUPS: Sequence[tuple[tuple[LandingState, ...], str, str]] = (
     (("asks",), "Waits for you", "yellow"),
     (("testing",), "In the train", "green"),
-    (("verified", "waiting"), "Waits to land", "cyan"),
+    (("waiting",), "Waits to land", "cyan"),
     (("back",), "Sent back to its agent", "yellow"),
     (("held",), "Held", "dim"),
 )

@@ -87,7 +87,7 @@ def _to_land(task: LandingTask) -> str:
 def _on_the_way(found: FleetStatus) -> list[str]:
     """How many tasks are on their way without a person, by what they wait for."""
     words = {
-        "verified": "wait to land", "waiting": "wait to land", "testing": "landing",
+        "waiting": "wait to land", "testing": "landing",
         "back": "sent back", "held": "held",
     }  # fmt: skip
     counts = Counter(words[each.state] for each in found.landing if each.state in words)
@@ -144,10 +144,10 @@ def _tasks(found: FleetStatus) -> str:
     counts = {
         **found.tasks,
         "blocked": blocked,
-        "verified": found.tasks.get("blocked", 0) - blocked,
+        "to land": found.tasks.get("blocked", 0) - blocked,
     }
     others = sorted(set(found.tasks) - set(STATUSES))  # beads lets people name their own
-    shown = [status for status in (*STATUSES, "verified", *others) if counts.get(status)]
+    shown = [status for status in (*STATUSES, "to land", *others) if counts.get(status)]
     return ", ".join(f"{counts[status]} {status}" for status in shown) or "no tasks"
 
 

@@ -16,9 +16,9 @@ _BOX = (
     " fleet config set sandbox=off"
 )
 _LAND = {
-    "auto": "In a git project each task works in a clone of its own, and what is verified comes"
+    "auto": "In a git project each task works in a clone of its own, and accepted work comes"
     " back to the branch that you had checked out, in your repository alone: nothing is pushed.",
-    "ask": "In a git project each task works in a clone of its own, and what is verified comes to"
+    "ask": "In a git project each task works in a clone of its own, and accepted work comes to"
     " your branch once you approve it: fleet land",
 }
 _ASK_FIRST = "To look at it first: fleet config set land=ask."

@@ -50,12 +50,12 @@ class EntryDiff(Struct, frozen=True, kw_only=True):
 
 
 def entry_work(home: Home, task_id: str) -> TaskWork | None:
-    """The work of an entry: what was verified, if its last run was. None: the entry has neither a
-    clone nor a branch. Raises FleetError.
+    """The work of an entry: the accepted tree, if its last run has one. None: the entry has neither
+    a clone nor a branch. Raises FleetError.
     """
     run = latest_run(home.task(task_id))
     receipt = receipt_json.read(run) if run is not None else None
-    return task_work(home, task_id, verified=receipt.verified_tree if receipt is not None else "")
+    return task_work(home, task_id, accepted=receipt.accepted_tree if receipt is not None else "")
 
 
 def diff_of(

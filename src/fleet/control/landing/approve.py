@@ -79,7 +79,7 @@ def hold(fleet: Control, task_id: str) -> Landing:
             structs.replace(
                 now, state="held", why=f"held by {by}; to let it go: {_release(task_id)}", at=_now()
             )
-            if now.state in ("verified", "waiting", "asks")
+            if now.state in ("waiting", "asks")
             else None
         ),
     )
@@ -196,11 +196,10 @@ def _host_name(fleet: Control, host_id: str) -> str:
 
 
 def _let_go(landing: Landing) -> Landing:
-    """The landing without the hold; work that was not brought home comes home first."""
+    """The landing without the hold."""
     if landing.state == "testing":
         return landing
-    state = "waiting" if landing.commit else "verified"
-    return structs.replace(landing, state=state, at=_now())
+    return structs.replace(landing, state="waiting", at=_now())
 
 
 def _changed(fleet: Control, task_id: str, change: Callable[[Landing], Landing | None]) -> Landing:

@@ -153,7 +153,7 @@ def _by_other_host(fleet: Control, task: Task) -> str:
 
 #: The order of the list: what needs a person comes first.
 _ORDER: tuple[LandingState, ...] = (
-    "asks", "testing", "verified", "waiting", "back", "held", "landed",
+    "asks", "testing", "waiting", "back", "held", "landed",
 )  # fmt: skip
 
 

@@ -77,7 +77,7 @@ def work_of(fleet: Control, word: str) -> WorkToReview:
 def _patch(fleet: Control, task_id: str) -> bytes:
     record = clone_record.read(fleet.home, task_id)
     if record is not None:
-        work = task_work(fleet.home, task_id, verified=_to_land(fleet, task_id))
+        work = task_work(fleet.home, task_id, accepted=_to_land(fleet, task_id))
         if work is not None:
             return work.patch(record.commit)
     return b"".join(read_whole(diff_of(fleet, task_id)))

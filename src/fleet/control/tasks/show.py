@@ -200,7 +200,7 @@ def _lands(rules: LandRules) -> str:
         merged = "" if rules.mode == "auto" else ", which you merge"
         return f"on {into}, by a pull request{merged}"
     where = f"on {into} and its remote" if rules.to == "push" else f"on {into}"
-    return f"{where}, once it is verified" + (" and you approve it" if rules.mode == "ask" else "")
+    return f"{where}, once it is accepted" + (" and you approve it" if rules.mode == "ask" else "")
 
 
 def _budgets(

@@ -47,15 +47,15 @@ class TaskWork:
     """The latest state of a task's work: in the clone, or in the project."""
 
     def __init__(
-        self, home: Home, refs: TaskRefs, cloned: ClonedWork | None, commit: str, verified: str
+        self, home: Home, refs: TaskRefs, cloned: ClonedWork | None, commit: str, accepted: str
     ) -> None:
         self._home, self._refs, self._cloned = home, refs, cloned
         self._git = cloned.git if cloned is not None else refs.git
         self._commit = commit
         #: What a branch holds is what was brought: only a clone may have other files by now.
-        self._verified = verified if cloned is not None else ""
+        self._accepted = accepted if cloned is not None else ""
         left = cloned.tree if cloned is not None else tree_of(self._git, commit)
-        self._tree = self._verified or left
+        self._tree = self._accepted or left
         #: What the clone holds that no commit can; empty if nothing.
         self.beyond = cloned.beyond if cloned is not None else ""
 
@@ -66,8 +66,8 @@ class TaskWork:
         refs, commit = self._refs, self._commit
         if self._cloned is not None:
             work, message = self._cloned, message_of(title, refs.task_id)
-            verified = self._verified
-            commit = work.candidate(verified, title) if verified else work.committed(message)
+            accepted = self._accepted
+            commit = work.candidate(accepted, title) if accepted else work.committed(message)
             work.bring(commit)
         ref = kept_ref(refs.branch_ref)
         repo, place = refs.git.repo.root, os.path.realpath(self._home.clone(refs.task_id))
@@ -86,9 +86,9 @@ class TaskWork:
         return out.getvalue() if whole else out.getvalue() + _CUT
 
 
-def task_work(home: Home, task_id: str, *, verified: str = "") -> TaskWork | None:
-    """The task's work; None: the task never had a clone, or everything is gone. `verified` is the
-    tree that was verified, if the clone's files are not to be read as they stand. Raises
+def task_work(home: Home, task_id: str, *, accepted: str = "") -> TaskWork | None:
+    """The task's work; None: the task never had a clone, or everything is gone. `accepted` is the
+    tree of accepted work, if the clone's files are not to be read as they stand. Raises
     FleetError.
     """
     refs = task_refs(home, task_id)
@@ -96,7 +96,7 @@ def task_work(home: Home, task_id: str, *, verified: str = "") -> TaskWork | Non
         return None
     cloned = _in_clone(home, refs)
     commit = "" if cloned else refs.latest() or commit_of(refs.git, kept_ref(refs.branch_ref))
-    return TaskWork(home, refs, cloned, commit, verified) if cloned or commit else None
+    return TaskWork(home, refs, cloned, commit, accepted) if cloned or commit else None
 
 
 def _in_clone(home: Home, refs: TaskRefs) -> ClonedWork | None:
@@ -149,7 +149,7 @@ def forget_clone(home: Home, task_id: str, *, title: str) -> PutAway:
 
 def brought_commit(home: Home, refs: TaskRefs, *, title: str, tree: str = "") -> str:
     """The commit of a task's work, which the project has from now on: of all the work, or with the
-    verified `tree` alone. Empty: there is no such commit. Raises FleetError and OSError.
+    accepted `tree` alone. Empty: there is no such commit. Raises FleetError and OSError.
     """
     if not clone_place.is_there(home, refs.task_id):
         tip = commit_of(refs.git, refs.tip_ref)

@@ -1,8 +1,8 @@
-"""Work that another host verified comes to this host, which lands the work.
+"""Accepted work of another host comes to this host, which lands the work.
 
 Where the branch is in a repository of the host that made the task, that host is the only one that
 can. Where it is on a remote, the host that ran the task lands it; once that host is lost or
-removed, the first one that has the code and what was verified of it takes the landing over.
+removed, the first one that has the code and the accepted tree takes the landing over.
 
 What the other host says of the run is believed. What is executed here, the checks of the fold, is
 by the settings of this host.
@@ -48,7 +48,7 @@ _FETCH_LIMIT = 300.0
 
 
 class TakenOver(Struct, frozen=True, kw_only=True):
-    """What came of looking for work that other hosts verified."""
+    """What came of looking for accepted work of other hosts."""
 
     #: Sentences, each with its task.
     said: tuple[tuple[str, str], ...] = ()
@@ -124,7 +124,7 @@ def _take_over(
     if landing is None or run is None or landing.state in ("landed", "back"):
         return ""
     if run.host:
-        commit = _verified(home, task, repo, origin, landing)
+        commit = _accepted(home, task, repo, origin, landing)
     elif origin.lands_at_maker:
         return ""
     else:
@@ -140,7 +140,7 @@ def _take_over(
     _own_policy(home, config, task, run, origin)
     # What people said of the landing counts; how far the landing was there does not.
     is_held = landing.state == "held"
-    own = structs.replace(landing, state="held" if is_held else "verified", commit="", red_line="")
+    own = structs.replace(landing, state="held" if is_held else "waiting", commit="", red_line="")
     why = landing.why if is_held else ""
     landing_json.write(home, task.id, structs.replace(own, why=why, host="", at=lander.now()))
     return f"its work of run {landing.run} came from host {names(run.host)}, and lands here"
@@ -163,10 +163,10 @@ def _repository(home: Home, task: Task, settings: Settings, origin: CodeOrigin) 
     return repo
 
 
-def _verified(
+def _accepted(
     home: Home, task: Task, repo: Repository, origin: CodeOrigin, landing: Landing
 ) -> str:
-    """The commit that holds what was verified, now in this repository. Raises FleetError."""
+    """The commit with the accepted tree, now in this repository. Raises FleetError."""
     commit = bring_result(home, repo, origin.url, task.id, str(landing.run))
     if isinstance(commit, RemoteSilent):
         raise FleetError(f"{origin.url}: {commit.why}")
@@ -174,7 +174,7 @@ def _verified(
         raise _CannotHave(f"{origin.url} does not have the work of run {landing.run}")
     git = Git(repo, time.monotonic() + _LIMIT)
     if tree_of(git, commit) != landing.tree:
-        raise _CannotHave(f"what {origin.url} has of run {landing.run} is not what was verified")
+        raise _CannotHave(f"what {origin.url} has of run {landing.run} is not the accepted tree")
     return commit
 
 

@@ -293,10 +293,11 @@ def hand_on(home: Home, request: Request) -> None:
 
 
 def _landing_of(home: Home, task_id: str, run: Run) -> Landing | None:
-    """The landing of work that this run verified; None: no accepted work that is to land."""
+    """The landing of what this run left; None: no accepted work that is to land."""
     landing = landing_json.believed(home, task_id)
-    of_run = landing is not None and landing.run == run.number and landing.state == "verified"
-    return landing if of_run else None
+    if landing is None or landing.run != run.number or landing.commit:
+        return None
+    return landing if landing.state == "waiting" else None
 
 
 def _leave_landing(home: Home, task_id: str, host: str) -> None:

@@ -346,7 +346,7 @@ export interface LandedWork {
 }
 
 export interface Landing {
-  state: "asks" | "back" | "held" | "landed" | "testing" | "verified" | "waiting";
+  state: "asks" | "back" | "held" | "landed" | "testing" | "waiting";
   why: string;
   why_back: "checks" | "conflict" | "review" | "rules" | "verify" | null;
   repository: string;
@@ -749,7 +749,7 @@ export interface TaskRow {
   attempt: number;
   attempts: number;
   verdict: "checked" | "out of scope" | "rejected" | "unchecked" | null;
-  landing: "asks" | "back" | "held" | "landed" | "testing" | "verified" | "waiting" | null;
+  landing: "asks" | "back" | "held" | "landed" | "testing" | "waiting" | null;
   landing_words: string;
   spent: Spend;
   run: RunNow | null;
