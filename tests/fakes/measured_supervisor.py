@@ -12,9 +12,10 @@ from pathlib import Path
 
 import fleet as package
 from fleet import control
+from fleet.extend import TICK
 from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.schemas import Closed
-from fleet.supervisor.loop import TICK, Supervisor
+from fleet.supervisor.loop import Supervisor
 from fleet.supervisor.state import Happening, LandingEnded, TaskSettled
 
 #: An allocation is put down to the code that is this near on the stack.
@@ -39,7 +40,8 @@ class Measured(Supervisor):
 
     def turn(self) -> None:
         super().turn()
-        if len(self.state.assignments) or self.state.pool.pending or self.lander.busy:
+        busy = any(duty.busy for duty in self.duties)
+        if len(self.state.assignments) or self.state.pool.pending or busy:
             self.rests_since = time.monotonic()
         rested = time.monotonic() - self.rests_since > 2 * TICK  # no run is watched any more
         if rested and self.counts and self.done >= self.counts[0]:

@@ -4,10 +4,12 @@ meanwhile. A run whose task this home does not hold any more is stopped.
 """
 
 import time
+from functools import partial
 
 from fleet.accounts.candidates import find as find_account
 from fleet.coders.agent_environment import secret_values
 from fleet.errors import FleetError
+from fleet.extend import Duty
 from fleet.files.machine_short import is_short, words_of
 from fleet.home import Home
 from fleet.processes import keeper_client, process_identity
@@ -29,11 +31,38 @@ from fleet.supervisor.assignments import (
     lease_of,
 )
 from fleet.supervisor.finish_run import give_up, kill_all, send_and_settle, settle
-from fleet.supervisor.state import SupervisorState
+from fleet.supervisor.queue_io.keep_leases import held_tasks
+from fleet.supervisor.state import Happening, QueueReplaced, Recovered, SupervisorState
 from fleet.supervisor.stop_runs import stop_assignment
 
 #: The longest pause between two looks, in seconds.
 _LONGEST_PAUSE = 1.0
+
+
+class RunAdopter(Duty):
+    """Adopts the runs that live at the start, and re-checks those in stage `Unknown`."""
+
+    def __init__(self, state: SupervisorState, follower: RunFollower) -> None:
+        self._state, self._follower = state, follower
+
+    @property
+    def next_moment(self) -> float:
+        return next_look(self._state.assignments)
+
+    def start(self) -> None:
+        def adopt(tasks: list[Task]) -> None:
+            stop_orphans(self._state, {task.id for task in tasks})
+            adopt_tasks(self._state, tasks)
+            self._state.events.append(Recovered())
+
+        held_tasks(self._state.queue, adopt)
+
+    def when_due(self) -> None:
+        recheck_unknown_runs(self._state, self._follower)
+
+    def on_event(self, event: Happening) -> None:
+        if isinstance(event, QueueReplaced):  # what was settled since is settled again
+            held_tasks(self._state.queue, partial(adopt_tasks, self._state))
 
 
 def next_look(assignments: Assignments) -> float:
@@ -79,8 +108,8 @@ def adopt_run(assignment: Assignment, run: Run) -> None:
     assignment.stage = Unknown(run, _account_of(run), FIRST_PAUSE)
 
 
-def look_again(state: SupervisorState, follower: RunFollower) -> None:
-    """See whether what became of each unknown run is known by now."""
+def recheck_unknown_runs(state: SupervisorState, follower: RunFollower) -> None:
+    """Re-check runs in stage `Unknown`; adopt or finish those whose processes were found."""
     now = time.monotonic()
     for assignment in state.assignments:
         stage = assignment.stage
@@ -126,8 +155,8 @@ def _look(
     state.log.say("adopted", text, task_dir=run.task_dir)
     if active.doubt:  # nothing is known of what it may do
         stop_assignment(assignment, Lost(why=active.doubt), now=True)
-    elif reason is None and state.stopping is not None:
-        stop_assignment(assignment, state.stopping)
+    elif reason is None and state.shutdown.reason is not None:
+        stop_assignment(assignment, state.shutdown.reason)
 
 
 def _wait(

@@ -5,25 +5,36 @@ import time
 from collections.abc import Sequence
 from datetime import datetime
 
+from fleet.extend import Duty
 from fleet.files.machine_short import low_disk
 from fleet.home.status_file import paused
 from fleet.queue.protocol import Queue
-from fleet.schemas import Lease, Offer, Task
+from fleet.schemas import Lease, Offer, Released, Task
 from fleet.schemas.shown_text import moment
 from fleet.supervisor.assignments import awake
 from fleet.supervisor.queue_io.reopen_tasks import HeldBack, held_back, waiting_tasks
-from fleet.supervisor.state import SupervisorState
+from fleet.supervisor.state import (
+    Happening,
+    LandingEnded,
+    QueueChanged,
+    Recovered,
+    SettingsApplied,
+    SupervisorState,
+    TaskSettled,
+)
 
 #: A task may become ready without an event: the queue is asked again this often anyway. Each
 #: question to beads starts a program, and there only a task that a person had put off becomes
 #: ready unheard.
 _ASK_AGAIN, _ASK_BEADS_AGAIN = 5.0, 60.0
 #: How long a host with few free slots lets other hosts ask first.
-_GIVE_WAY = 0.05
+_LET_OTHERS_FIRST = 0.05
 
 
-class Claimer:
+class Claimer(Duty):
     """Claims tasks, and knows when there is nothing left to do."""
+
+    begins_work = True
 
     def __init__(self, state: SupervisorState, *, until_idle: bool, max_idle: float = 0.0) -> None:
         self._state, self.until_idle, self._max_idle = state, until_idle, max_idle
@@ -43,12 +54,12 @@ class Claimer:
         #: The log says already that fleet is paused.
         self._pause_said = False
         #: The host has let others ask first.
-        self._gave_way = False
+        self._let_others_first = False
 
     @property
     def next_moment(self) -> float:
         """When a task that was put off is due, or others were let first, on the monotonic clock."""
-        way = self._ask_at if self._gave_way else float("inf")
+        way = self._ask_at if self._let_others_first else float("inf")
         if not self._due:
             return way
         due = time.monotonic() + (self._due[0] - self._state.now()).total_seconds()
@@ -62,12 +73,32 @@ class Claimer:
         return self.idle and time.monotonic() - self._worked_at >= self._max_idle
 
     def want(self) -> None:
-        """There may be a ready task: claim with the next call of `claim`."""
+        """There may be a ready task: claim with the next call of `when_due`."""
         self._ask_at = 0.0
 
     def want_at(self, moment: datetime) -> None:
         """There may be a ready task from a moment on."""
         heapq.heappush(self._due, moment)
+
+    def start(self) -> None:
+        self.claiming = True  # nothing is claimed before it is known what this home holds
+        if paused(self._state.home):
+            self.say_paused()
+
+    def on_event(self, event: Happening) -> None:
+        match event:
+            case QueueChanged() | LandingEnded():
+                self.idle = False
+            case Recovered():
+                self.claiming = False
+                return
+            case TaskSettled(settlement=Released(not_before=moment)) if moment is not None:
+                self.want_at(moment)
+            case SettingsApplied() | TaskSettled():
+                pass
+            case _:
+                return
+        self.want()
 
     def say_paused(self) -> None:
         """Say once for each pause that no run begins."""
@@ -75,7 +106,7 @@ class Claimer:
             self._pause_said = True
             self._state.log.say("paused", "paused: no run begins. To go on: fleet resume")
 
-    def claim(self) -> None:
+    def when_due(self) -> None:
         """Claim tasks if some may be ready, there are free slots, and nothing forbids a claim."""
         state = self._state
         while self._due and self._due[0] <= state.now():
@@ -102,7 +133,7 @@ class Claimer:
         if not heartbeat.may_claim:
             self.idle = self._is_quiet() and heartbeat.is_draining
             return
-        if state.config.shares_queue and self._gives_way(free):
+        if state.config.shares_queue and self._lets_others_first(free):
             return
         beads = state.config.queue == "beads"
         self._ask_at = time.monotonic() + (_ASK_BEADS_AGAIN if beads else _ASK_AGAIN)
@@ -126,14 +157,14 @@ class Claimer:
 
         self._state.queue.call(ask, self._claimed)
 
-    def _gives_way(self, free: int) -> bool:
+    def _lets_others_first(self, free: int) -> bool:
         """An almost full host asks a little later than the others, once for each claim."""
         slots = self._state.config.max_concurrent
-        if self._gave_way or free == slots or free * 4 > slots:
-            self._gave_way = False
+        if self._let_others_first or free == slots or free * 4 > slots:
+            self._let_others_first = False
             return False
-        self._gave_way = True
-        self._ask_at = time.monotonic() + _GIVE_WAY
+        self._let_others_first = True
+        self._ask_at = time.monotonic() + _LET_OTHERS_FIRST
         return True
 
     def _claimed(self, answer: tuple[float, list[Lease]]) -> None:

@@ -13,6 +13,7 @@ from functools import partial
 
 from fleet.errors import FleetError
 from fleet.evidence.verify_place import remove_left
+from fleet.extend import Duty
 from fleet.files.file_lock import run_locked
 from fleet.git import snapshot_index, tree_snapshot
 from fleet.git.clone import clone_place
@@ -28,9 +29,9 @@ from fleet.landing.train_store import FOLDER as TRAINS
 from fleet.runs import receipt_json
 from fleet.runs.cli_state.state_directory import state_directory
 from fleet.runs.run_directory import latest_run
-from fleet.schemas import Task
+from fleet.schemas import Blocked, Closed, Task
 from fleet.settlement.session_files import keep_sessions, left_states
-from fleet.supervisor.state import SupervisorState
+from fleet.supervisor.state import Happening, LandingEnded, SupervisorState, TaskSettled
 
 #: Seconds between two rounds over all closed tasks, and how many tasks are looked at in one.
 _ROUND = 3600.0
@@ -39,16 +40,39 @@ _MOST = 500
 _OVER = timedelta(days=1)
 
 
-class Cleanup:
+class Cleanup(Duty):
     """Brings work home and clears away what closed tasks left, one by one and once an hour all."""
+
+    begins_work = True
 
     def __init__(self, state: SupervisorState) -> None:
         self._state = state
         self._next_round = 0.0
         #: How many answers are still to come.
-        self.busy = 0
+        self._pending = 0
         #: Tasks whose work is just brought home; True: their clone is to be looked at once more.
         self._collecting: dict[str, bool] = {}
+
+    @property
+    def next_moment(self) -> float:
+        return self._next_round
+
+    @property
+    def busy(self) -> bool:
+        return self._pending > 0
+
+    def on_event(self, event: Happening) -> None:
+        if self._state.shutdown.stops:
+            return
+        match event:
+            case TaskSettled(settlement=Blocked(to_land=True)):
+                pass  # its work is on the way to its branch
+            case TaskSettled(task_id, settlement):
+                self.after_run(task_id, closed=isinstance(settlement, Closed))
+            case LandingEnded(task_id, closed=True):
+                self.after_run(task_id, closed=True)
+            case _:
+                pass
 
     def after_run(self, task_id: str, *, closed: bool) -> None:
         """Bring home what a run left in the clone; remove the clone if the task was closed. Take
@@ -56,7 +80,7 @@ class Cleanup:
         """
         run = latest_run(self._state.home.task(task_id))
         if run is not None and state_directory(run).is_dir():
-            self.busy += 1
+            self._pending += 1
             self._state.pool.submit(partial(keep, self._state.home, [task_id]), self._done)
         if not self._state.home.clone(task_id).exists():
             return
@@ -68,7 +92,7 @@ class Cleanup:
             self._collect(task_id)
 
     def _collect(self, task_id: str) -> None:
-        self.busy += 1
+        self._pending += 1
         self._collecting[task_id] = False
         done = partial(self._collected, task_id)
         self._state.pool.submit(partial(collect, self._state.home, task_id), done)
@@ -78,7 +102,7 @@ class Cleanup:
         if self._collecting.pop(task_id):
             self._collect(task_id)
 
-    def all_when_due(self) -> None:
+    def when_due(self) -> None:
         """Look through all closed tasks, once an hour."""
         if time.monotonic() >= self._next_round:
             self._next_round = time.monotonic() + _ROUND
@@ -86,14 +110,14 @@ class Cleanup:
             tree_snapshot.drop_left_copies(time.time() - _OVER.total_seconds())
             with suppress(OSError):  # a disk that takes nothing: the next round may
                 drop_spares(self._state.home.path / TRAINS, time.time() - KEPT_FOR.total_seconds())
-            self.busy += 1
+            self._pending += 1
             self._state.pool.submit(partial(keep_left, self._state.home), self._done)
             ids = _candidates(self._state.home)
             if ids:
                 self._clean(ids[:_MOST])
 
     def _clean(self, ids: list[str]) -> None:
-        self.busy += 1
+        self._pending += 1
         self._state.queue.named(tuple(ids), partial(self._look_at, ids))
 
     def _look_at(self, ids: Sequence[str], tasks: list[Task]) -> None:
@@ -101,7 +125,7 @@ class Cleanup:
         state.pool.submit(partial(tidy, state.home, ids, tasks, state.now()), self._done)
 
     def _done(self, reports: list[str]) -> None:
-        self.busy -= 1
+        self._pending -= 1
         for text in reports:
             task_dir = self._state.home.task(text.partition(": ")[0])
             kept = task_dir if task_dir.is_dir() else None

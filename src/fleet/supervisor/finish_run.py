@@ -131,7 +131,7 @@ def send_and_settle(
         state.assignments.remove(assignment)
 
     abandon = threading.Event()
-    if state.stopping is not None:
+    if state.shutdown.reason is not None:
         abandon.set()  # one try
     assignment.stage = Sending(run, abandon)
     state.inspections.submit(partial(travel.send, lease, run, decision, evidence, abandon), sent)
@@ -237,11 +237,11 @@ def _ended_with_us(state: SupervisorState, ended: ExitedRun) -> Stopped | None:
     A scheduler that ends a job signals every process of it, agents as well as the supervisor.
     """
     end = ended.process_end
-    if not isinstance(end, Ended) or ended.stop_reason not in (None, state.stopping):
+    if not isinstance(end, Ended) or ended.stop_reason not in (None, state.shutdown.reason):
         return None
     numbers = (signal.SIGTERM, signal.SIGKILL)
     killed = end.exit.signal in numbers or (end.exit.code or 0) - 128 in numbers
-    return state.stopping if killed or end.exit.stop in ("graceful", "now") else None
+    return state.shutdown.reason if killed or end.exit.stop in ("graceful", "now") else None
 
 
 def _write(end: RunEnd, run: ActiveRun) -> Decision | None:
@@ -283,7 +283,7 @@ def wait_for_machine(
     later. A supervisor that is to end leaves that to the next one.
     """
     task_dir = stage.run.run.task_dir
-    if state.stopping is not None:
+    if state.shutdown.reason is not None:
         text = f"{assignment.task_id}: left to the next supervisor: {why}"
         state.log.say("left", text, task_dir=task_dir)
         state.assignments.remove(assignment)

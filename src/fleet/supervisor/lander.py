@@ -3,18 +3,25 @@
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
 from functools import partial
 
 from msgspec import Struct
 
+from fleet.extend import Duty
 from fleet.landing.land_target import OTHER_LANDER, LanderSetup, LandReport, land_target
 from fleet.landing.remote.take_over_landings import take_over_landings
 from fleet.landing.train_store import branches_behind
 from fleet.landing.waiting_work import FoundWork, TargetKey, survey, target_key
-from fleet.queue.protocol import Queue
+from fleet.schemas import Blocked
 from fleet.supervisor.queue_io.plan_epics import close_epics_of
-from fleet.supervisor.state import LandingEnded, SupervisorState
+from fleet.supervisor.state import (
+    Happening,
+    LandingEnded,
+    QueueChanged,
+    StopRequested,
+    SupervisorState,
+    TaskSettled,
+)
 
 #: Seconds until a job that could not be done is tried again, and until a branch that is behind its
 #: line is looked at again; doubled each time up to the longest.
@@ -54,15 +61,17 @@ class _Tries(Struct):
         return min(_SHORTEST * 2 ** min(tries - 1, 10), longest) if tries else 0.0
 
 
-class Lander:
+class Lander(Duty):
     """Looks for work whenever there may be some, and starts the jobs."""
 
-    def __init__(self, state: SupervisorState, open_queue: Callable[[], Queue]) -> None:
+    begins_work = True
+
+    def __init__(self, state: SupervisorState) -> None:
         self._state = state
         self._abandon = threading.Event()
         self._setup = LanderSetup(
             home=state.home,
-            open_queue=open_queue,
+            open_queue=state.open_queue,
             by=state.queue.owner,
             now=state.now,
             abandon=self._abandon,
@@ -102,15 +111,18 @@ class Lander:
         """There may be work: look with the next call of `when_due`."""
         self._wanted = True
 
-    def stop(self) -> None:
-        """End the verify commands of trains; what is under way is left to the next supervisor."""
-        self._abandon.set()
+    def on_event(self, event: Happening) -> None:
+        match event:
+            # A task that is blocked is to land; or others wait for its files.
+            case QueueChanged() | TaskSettled(settlement=Blocked()):
+                self.want()
+            case StopRequested():  # verify commands end; the rest is for the next supervisor
+                self._abandon.set()
+            case _:
+                pass
 
     def when_due(self) -> None:
         """Look for work if there may be some, and try again what is due."""
-        if self._abandon.is_set():
-            self._wanted = False
-            return
         if self._look_at <= time.monotonic():
             self._look_at, self._wanted = float("inf"), True
         for key in [key for key, due in self._again.items() if due <= time.monotonic()]:

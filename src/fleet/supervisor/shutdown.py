@@ -7,6 +7,10 @@ import selectors
 import signal
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fleet.schemas import Stopped
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: How long a queue that does not answer may delay the end, in seconds.
@@ -17,6 +21,8 @@ class Shutdown:
     """What the supervisor was told so far. A handler only notes the signal; the loop drains it."""
 
     def __init__(self) -> None:
+        #: Why all runs are to end; runs that come to light from then on are stopped too.
+        self.reason: Stopped | None = None
         #: How often the supervisor was told to stop: once politely, twice at once.
         self.stops = 0
         #: A new supervisor is to take over, and the runs go on.
@@ -29,6 +35,11 @@ class Shutdown:
     def requested(self) -> bool:
         """Nothing new is to be started."""
         return self.stops > 0 or self.restart
+
+    @property
+    def patience(self) -> float:
+        """How long what is under way may delay the end, in seconds."""
+        return PATIENCE if self.stops < 2 else 0
 
     def listen(self, selector: selectors.BaseSelector) -> None:
         """Take the process's signals, and wake the selector with each."""

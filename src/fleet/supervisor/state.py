@@ -10,7 +10,8 @@ from msgspec import Struct
 from fleet.config import Config
 from fleet.home import Home
 from fleet.home.journal import Log
-from fleet.schemas import Settlement, Stopped
+from fleet.queue import open_queue
+from fleet.schemas import Settlement
 from fleet.settlement.run_record import own_env
 from fleet.supervisor.active.assign_account import AccountAssigner
 from fleet.supervisor.active.budget_meter import BudgetMeter
@@ -19,6 +20,7 @@ from fleet.supervisor.hosts.heartbeat import Heartbeat, NoHosts
 from fleet.supervisor.hosts.host_travel import HostTravel
 from fleet.supervisor.queue_io.queue_thread import QueueThread
 from fleet.supervisor.shortage import ResourceBackoff
+from fleet.supervisor.shutdown import Shutdown
 from fleet.supervisor.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
@@ -30,6 +32,22 @@ _INSPECTIONS = 64
 
 class QueueChanged(Struct, frozen=True):
     """Another process may have changed the queue."""
+
+
+class QueueReplaced(Struct, frozen=True):
+    """The queue is a copy of an earlier state, so leases and settlements may be unknown to it."""
+
+
+class Recovered(Struct, frozen=True):
+    """The tasks that this home held at the start are in hand."""
+
+
+class SettingsApplied(Struct, frozen=True):
+    """Other settings are in force."""
+
+
+class StopRequested(Struct, frozen=True):
+    """The supervisor was told to stop; all runs are stopped."""
 
 
 class TaskSettled(Struct, frozen=True):
@@ -48,7 +66,15 @@ class LandingEnded(Struct, frozen=True):
     asks: bool = False
 
 
-Happening = QueueChanged | TaskSettled | LandingEnded
+Happening = (
+    QueueChanged
+    | QueueReplaced
+    | Recovered
+    | SettingsApplied
+    | StopRequested
+    | TaskSettled
+    | LandingEnded
+)
 
 
 class SupervisorState:
@@ -61,40 +87,45 @@ class SupervisorState:
         *,
         queue: QueueThread,
         log: Log,
-        now: Callable[[], datetime],
-        pool: WorkerPool | None = None,
+        now: Callable[[], datetime] | None = None,
         heartbeat: Heartbeat | NoHosts | None = None,
     ) -> None:
         self.home, self.config = home, config
+        #: What the supervisor was told to do by signals.
+        self.shutdown = Shutdown()
         #: This supervisor among the hosts of a shared queue.
         self.heartbeat = heartbeat or NoHosts()
         #: On a queue that hosts share: what goes from host to host; None: there is one host.
         self.travel: HostTravel | None = None
-        self.queue, self.log, self.now = queue, log, now
+        self.queue, self.log = queue, log
+        #: The time by the queue's clock, which counts for all hosts.
+        self.now = now or self._now
         self.assignments = Assignments()
         #: What happened since the last turn of the loop, oldest first.
         self.events: deque[Happening] = deque()
-        self.pool = pool or WorkerPool()
+        self.pool = WorkerPool()
         # Threads of their own: an inspection may take minutes, and no other work waits for it.
         self.inspections = WorkerPool(_INSPECTIONS)
         self.backoff = ResourceBackoff(log)
-        self.meter = BudgetMeter(home, config, log, now)
+        self.meter = BudgetMeter(home, config, log, self.now)
         self.accounts = AccountAssigner(
             home, pool=self.inspections, log=log, env=own_env(),
             assignments=self.assignments, meter=self.meter,
         )  # fmt: skip
-        #: Why all runs are to end; runs that come to light from then on are stopped too.
-        self.stopping: Stopped | None = None
 
-    def share(self, open_queue: "Callable[[], Queue]") -> None:
+    def share(self, heartbeat: Heartbeat) -> HostTravel:
         """Other hosts work on the queue too: tasks and what is known of them travel."""
         living, me = self.assignments.living, self.queue.owner
-        self.travel = HostTravel(self.home, self.config, open_queue, living, self.log, me=me)
+        self.heartbeat = heartbeat
+        self.travel = HostTravel(self.home, self.config, self.open_queue, living, self.log, me=me)
+        return self.travel
 
-    def tell_hosts(self, task_id: str) -> None:
-        """Other hosts are to know what became of a task."""
-        if self.travel is not None:
-            self.travel.note_later(task_id)
+    def open_queue(self) -> "Queue":
+        """Open the queue for a thread beside the loop."""
+        return open_queue(self.home.path, self.config, later=True)
+
+    def _now(self) -> datetime:
+        return self.heartbeat.now()
 
     def keep_words(self, assignment: Assignment) -> None:
         """Have the other hosts know what people said to the task's agent, if there are any."""

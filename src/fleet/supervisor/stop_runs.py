@@ -28,7 +28,7 @@ from fleet.supervisor.state import SupervisorState
 
 def stop_all(state: SupervisorState, reason: Stopped, *, now: bool) -> None:
     """End every run, also runs that come to light from now on."""
-    state.stopping = reason
+    state.shutdown.reason = reason
     for assignment in state.assignments:
         stop_task(state, assignment.task_id, reason, now=now)
 

@@ -25,8 +25,9 @@ def lander(home):
         log=Log(home.logging, lambda: datetime.now(UTC), said.append),
         events=[],
         travel=None,
+        open_queue=lambda: None,
     )
-    lander = Lander(state, lambda: None)
+    lander = Lander(state)
     lander.jobs, lander.said = jobs, said
     return lander
 

@@ -65,7 +65,7 @@ def deliver(pool):
 def test_a_task_in_a_repository_begins_with_a_record_of_it(state, starter, pool, repo):
     """The run knows where the branch stood, and a snapshot is held."""
     state.assignments.take(a_lease(cwd=str(repo.root)))
-    starter.start_claimed()
+    starter.when_due()
     assert isinstance(stage(state), Preparing)
     deliver(pool)
     assert isinstance(stage(state), Active)
@@ -79,7 +79,7 @@ def test_a_task_in_a_repository_begins_with_a_record_of_it(state, starter, pool,
 def test_a_task_in_no_repository_begins_at_once(state, starter, tmp_path, slow):
     """Nothing is done beside the loop, and nothing costs it time."""
     state.assignments.take(a_lease(cwd=str(tmp_path)))
-    starter.start_claimed()
+    starter.when_due()
     assert isinstance(stage(state), Active)
     assert not slow.began.is_set()
     stop_task(state, "fleet-1", Stopped(by="the test"), now=True)
@@ -88,12 +88,12 @@ def test_a_task_in_no_repository_begins_at_once(state, starter, tmp_path, slow):
 def test_the_loop_goes_on_while_a_directory_is_prepared(state, starter, pool, repo, slow):
     """The task counts as work, its lease is kept, and a second claim of it only renews that."""
     state.assignments.take(a_lease(cwd=str(repo.root)))
-    starter.start_claimed()
+    starter.when_due()
     assert slow.began.wait(10)
     assert len(state.assignments) == 1
     assert [held.lease.fence for held in state.assignments] == [1]
     state.assignments.take(a_lease(cwd=str(repo.root), fence=2))
-    starter.start_claimed()
+    starter.when_due()
     assert [held.lease.fence for held in state.assignments] == [2]
     slow.go_on.set()
     deliver(pool)
@@ -111,7 +111,7 @@ def test_the_loop_goes_on_while_a_directory_is_prepared(state, starter, pool, re
 def test_a_stop_meanwhile_is_a_stop(state, starter, pool, repo, queue, slow, why, expected):
     """It is settled once nothing of the preparation runs any more, and no run begins."""
     state.assignments.take(a_lease(cwd=str(repo.root)))
-    starter.start_claimed()
+    starter.when_due()
     assert slow.began.wait(10)
     assert stop_task(state, "fleet-1", Stopped(by=why), now=False)
     assert slow.abandon.is_set()
@@ -128,7 +128,7 @@ def test_a_stop_meanwhile_is_a_stop(state, starter, pool, repo, queue, slow, why
 def test_the_end_of_all_gives_it_back(state, starter, pool, repo, queue, slow):
     """Also if it was ready before it could be told."""
     state.assignments.take(a_lease(cwd=str(repo.root)))
-    starter.start_claimed()
+    starter.when_due()
     assert slow.began.wait(10)
     stop_all(state, Stopped(by=SHUTDOWN), now=False)
     slow.go_on.set()
@@ -151,7 +151,7 @@ def test_what_cannot_be_prepared_is_blocked_unless_the_machine_is_to_blame(
     slow.answer = Unprepared(answer)
     slow.go_on.set()
     state.assignments.take(a_lease(cwd=str(repo.root)))
-    starter.start_claimed()
+    starter.when_due()
     deliver(pool)
     assert state.backoff.active is held
     settled = queue.settled["fleet-1"]
@@ -171,7 +171,7 @@ def test_what_one_host_cannot_prepare_is_left_to_other_hosts(
     """The fault may be this machine's: the host declines the task, and nothing is blocked."""
     slow.answer = Unprepared(answer)
     state.assignments.take(a_lease(cwd=str(repo.root)))
-    starter.start_claimed()
+    starter.when_due()
     state.apply(replace(state.config, queue="postgres://somewhere"))
     slow.go_on.set()
     deliver(pool)
@@ -223,8 +223,8 @@ def test_a_task_waits_for_its_mirror_as_long_as_that_is_fetched(
     monkeypatch.setattr(start_run, "wake", wake)
     for task_id in ("fleet-1", "fleet-2"):
         state.assignments.take(a_lease(task_id, metadata=settings))
-    while starter.has_claims:
-        starter.start_claimed()
+    while starter.next_moment < float("inf"):
+        starter.when_due()
     for event in (fetched, refused) if ends_first else (refused, fetched):
         event.set()
         deliver(pool)

@@ -38,7 +38,7 @@ def follow(state, follower):
     """What the loop does with the runs in one turn."""
     follower.read()
     follower.see_to_ends()
-    adopt_runs.look_again(state, follower)
+    adopt_runs.recheck_unknown_runs(state, follower)
 
 
 def see_ends(state, follower):
@@ -62,7 +62,7 @@ def test_a_machine_without_processes_pauses_everything_and_blames_no_task(
 ):
     """One start fails: the others wait for better times, and the task goes back uncounted."""
     take(state, a_lease("fleet-1"), a_lease("fleet-2"))
-    starter.start_claimed()
+    starter.when_due()
     assert state.backoff.active
     assert "Resource temporarily unavailable" in state.backoff.why
     see_ends(state, follower)
@@ -71,7 +71,7 @@ def test_a_machine_without_processes_pauses_everything_and_blames_no_task(
     ending = read_ending(latest_run(state.home.task("fleet-1")))
     assert (ending.counts, ending.never_started) == (False, 1)
     assert "Resource temporarily unavailable" in ending.why
-    starter.start_claimed()
+    starter.when_due()
     assert latest_run(state.home.task("fleet-2")) is None
     assert len(state.assignments) == 1
 
@@ -83,7 +83,7 @@ def test_a_run_that_never_starts_is_left_to_a_person_in_the_end(
     for number in range(1, NEVER_STARTED + 1):
         state.backoff.until = 0.0
         take(state, a_lease(fence=number))
-        starter.start_claimed()
+        starter.when_due()
         see_ends(state, follower)
     settled = queue.settled["fleet-1"]
     assert isinstance(settled, Blocked)
@@ -98,7 +98,7 @@ def test_a_full_disk_pauses_everything_and_blames_no_task(state, starter, queue,
 
     monkeypatch.setattr(launch, "reserve_run", full)
     take(state, a_lease())
-    starter.start_claimed()
+    starter.when_due()
     assert queue.settled == {"fleet-1": Released()}
     assert state.backoff.active
     assert [line for line in said if "No space left" in line]
@@ -110,7 +110,7 @@ def test_a_session_that_goes_before_it_can_be_moved_costs_its_task_a_moment(
     """Its CLI tidied up while the directory was made ready: the next look finds none."""
     monkeypatch.setattr(launch, "_put_session", lambda ready, own: False)
     take(state, a_lease())
-    starter.start_claimed()
+    starter.when_due()
     assert queue.settled == {"fleet-1": Released()}
     assert not state.backoff.active
 
@@ -129,7 +129,7 @@ def test_a_task_whose_directory_cannot_be_used_is_blocked(state, starter, queue)
     """A file in its place is a matter for a person."""
     state.home.task("fleet-1").write_text("not a directory")
     take(state, a_lease())
-    starter.start_claimed()
+    starter.when_due()
     assert "is not a directory" in words(queue.settled["fleet-1"].waits, "fleet-1")
     assert not state.backoff.active
 
@@ -137,7 +137,7 @@ def test_a_task_whose_directory_cannot_be_used_is_blocked(state, starter, queue)
 def test_an_id_that_no_file_can_bear_is_blocked(state, starter, queue):
     """It came from another tracker."""
     take(state, a_lease("../../etc"))
-    starter.start_claimed()
+    starter.when_due()
     assert "is not a task id" in words(queue.settled["../../etc"].waits, "fleet-1")
 
 
@@ -146,7 +146,7 @@ def test_a_stop_before_the_start_is_a_stop(state, starter, queue):
     take(state, a_lease())
     assert stop_task(state, "fleet-1", Stopped(by="ada"), now=False)
     assert not stop_task(state, "fleet-1", Stopped(by="ada"), now=False)
-    starter.start_claimed()
+    starter.when_due()
     assert words(queue.settled["fleet-1"].waits, "fleet-1").startswith("stopped by ada")
     assert latest_run(state.home.task("fleet-1")) is None
 
@@ -155,7 +155,7 @@ def test_what_is_claimed_as_all_ends_goes_back(state, starter, queue):
     """Nothing new is begun."""
     stop_all(state, Stopped(by="the end"), now=False)
     take(state, a_lease())
-    starter.start_claimed()
+    starter.when_due()
     assert queue.settled == {"fleet-1": Released()}
 
 
@@ -164,7 +164,7 @@ def test_a_coder_that_rests_costs_its_tasks_no_directory(state, starter, queue, 
     limit = RateLimit(kind="five_hour", resets_at=NOW + timedelta(hours=1))
     state.accounts.accounts.apply({"none": LimitRefused(limit, 1)}, NOW)
     take(state, a_lease())
-    starter.start_claimed()
+    starter.when_due()
     settled = queue.settled["fleet-1"]
     assert NOW + timedelta(hours=1) <= settled.not_before <= NOW + timedelta(minutes=61)
     assert not home.task("fleet-1").exists()
@@ -175,7 +175,7 @@ def test_an_ending_under_another_lease_is_not_this_ones(
 ):
     """Claimed anew and never started: the last run's ending says nothing of that."""
     take(state, a_lease(fence=1))
-    starter.start_claimed()
+    starter.when_due()
     see_ends(state, follower)
     run = latest_run(state.home.task("fleet-1"))
     ending = read_ending(run)

@@ -15,7 +15,7 @@ from fleet.supervisor.hosts import host_offer
 from fleet.supervisor.hosts.heartbeat import Heartbeat
 from fleet.supervisor.hosts.host_offer import machine_of
 from fleet.supervisor.hosts.share_news import tell_spending
-from fleet.supervisor.hosts.take_part import keep_part
+from fleet.supervisor.hosts.take_part import exchange_host_news
 from fleet.supervisor.state import QueueChanged
 from tests.builders import NOW, trust_coders
 from tests.contract.test_hosts import TTL, a_host
@@ -62,10 +62,10 @@ def state(home):
 def test_a_host_that_starts_nothing_tells_why(state):
     """Other hosts say it of tasks that wait for this one."""
     state.backoff.why = "the disk is almost full"
-    keep_part(state, ending=False)
+    exchange_host_news(state, state.heartbeat, ending=False)
     assert state.heartbeat.host.why_idle == "the disk is almost full"
     (state.home.path / PAUSED).touch()
-    keep_part(state, ending=False)
+    exchange_host_news(state, state.heartbeat, ending=False)
     assert state.heartbeat.host.why_idle == "paused (fleet resume)"
 
 
@@ -77,16 +77,16 @@ def test_what_runs_spend_is_told_and_heard(state):
     assert (told.task_id, told.run, told.day, told.host) == ("t", 3, DAY, "home1")
     other = RunSpend(task_id="u", run=1, day=DAY, host="home2", spend=Spend(tokens=7))
     state.heartbeat.exchange.spent_elsewhere.append(other)
-    keep_part(state, ending=False)
+    exchange_host_news(state, state.heartbeat, ending=False)
     assert state.meter.ledger.heard == [(DAY, SpendEntry(task="u", run=1, spend=Spend(tokens=7)))]
 
 
 def test_a_host_tells_its_free_slots_and_labels(state):
     """None are free while it ends, so that no other host waits for it."""
-    keep_part(state, ending=False)
+    exchange_host_news(state, state.heartbeat, ending=False)
     assert (state.heartbeat.host.slots, state.heartbeat.host.free) == (4, 3)
     assert state.heartbeat.host.offer.labels == ("gpu", "linux")
-    keep_part(state, ending=True)
+    exchange_host_news(state, state.heartbeat, ending=True)
     assert state.heartbeat.host.free == 0
 
 
@@ -94,7 +94,7 @@ def test_a_supervisor_whose_id_another_has_ends(state):
     """The loop raises what the heartbeat was told."""
     state.heartbeat.refused = Refused("another supervisor works on this queue")
     with pytest.raises(Refused):
-        keep_part(state, ending=False)
+        exchange_host_news(state, state.heartbeat, ending=False)
 
 
 def test_a_copy_of_a_home_is_another_machine(home, tmp_path):
@@ -115,7 +115,7 @@ def test_a_host_tells_its_accounts_mirrors_and_what_it_does_not_reach(state, tmp
     trust_remote(state.home.path, str(tmp_path / "gone"), upstream, NOW)
     state.heartbeat.update(coders={"claude": "1"})
     state.heartbeat.reach.miss("https://git.example.org/far.git")
-    keep_part(state, ending=False)
+    exchange_host_news(state, state.heartbeat, ending=False)
     host = state.heartbeat.host
     assert host.accounts == ("claude/work",)
     assert host.mirrors == ("https://git.example.org/app.git",)
@@ -128,11 +128,11 @@ def test_a_host_without_room_leaves_tasks_to_one_that_has_some(state, monkeypatc
     state.heartbeat.exchange.others = (a_host("home2", "two", accounts=("claude/theirs",)),)
     monkeypatch.setattr(type(state.heartbeat.reach), "is_due", True)
     state.accounts.full = True
-    keep_part(state, ending=False)
+    exchange_host_news(state, state.heartbeat, ending=False)
     offer = state.heartbeat.offer_now("claude")
     assert (offer.resting, offer.rests, "coder:claude" in offer.has) == (("claude",), True, False)
     state.accounts.full = False
-    keep_part(state, ending=False)
+    exchange_host_news(state, state.heartbeat, ending=False)
     assert state.heartbeat.offer_now("claude").rests is False
     assert state.events == [QueueChanged()]
 
@@ -140,16 +140,16 @@ def test_a_host_without_room_leaves_tasks_to_one_that_has_some(state, monkeypatc
 def test_a_coder_that_is_trusted_while_a_supervisor_runs_is_offered(state, monkeypatch):
     """A task that waits for it need not wait for the next supervisor."""
     monkeypatch.setattr(host_offer, "_LOOK_EVERY", 0.0)
-    keep_part(state, ending=False)
+    exchange_host_news(state, state.heartbeat, ending=False)
     before = state.heartbeat.host.coders
     folder = state.home.path / "coders"
     folder.mkdir()
     (folder / "mine.toml").write_text('argv = ["sh", "{prompt}"]\n')
-    keep_part(state, ending=False)
+    exchange_host_news(state, state.heartbeat, ending=False)
     assert "mine" not in state.heartbeat.host.coders
     trust_coders(state.home.path)
     state.events.clear()
-    keep_part(state, ending=False)
+    exchange_host_news(state, state.heartbeat, ending=False)
     assert "mine" in state.heartbeat.host.coders
     assert any(isinstance(event, QueueChanged) for event in state.events)
     assert "mine" not in before

@@ -11,6 +11,7 @@ from functools import partial
 from msgspec import structs
 
 from fleet.errors import FleetError, InvalidTask
+from fleet.extend import Duty, TickingDuty
 from fleet.files.file_lock import run_locked
 from fleet.files.inotify import DirectoryWatch
 from fleet.files.machine_short import is_short, low_disk, words_of
@@ -34,6 +35,7 @@ from fleet.supervisor.assignments import (
     Finishing,
     Stopping,
     Unknown,
+    awake,
 )
 from fleet.supervisor.finish_run import (
     TRY_AGAIN,
@@ -43,7 +45,7 @@ from fleet.supervisor.finish_run import (
     wait_for_machine,
 )
 from fleet.supervisor.hosts.share_news import tell_limit
-from fleet.supervisor.state import SupervisorState
+from fleet.supervisor.state import Happening, Recovered, SupervisorState
 from fleet.supervisor.stop_runs import stop_assignment
 from fleet.watchdog.stall_rules import Patience
 
@@ -54,7 +56,7 @@ FIRST_PAUSE = 0.02
 _SAY_AGAIN = 60.0
 
 
-class RunFollower:
+class RunFollower(Duty):
     """Watches the directories and keepers of all runs in the table."""
 
     def __init__(
@@ -79,7 +81,6 @@ class RunFollower:
 
     @property
     def next_moment(self) -> float:
-        """When `read` or `see_to_ends` has something to do without an event, monotonic."""
         if self._unread:
             return 0.0
         moments = [self.spools.next_moment]
@@ -109,6 +110,10 @@ class RunFollower:
                     self._selector.register(fd, selectors.EVENT_READ, see_end)
             case _:
                 pass
+
+    def when_due(self) -> None:
+        self.read()
+        self.see_to_ends()
 
     def read(self) -> None:
         """Read what is new in the streams and in the drop boxes, and act on that."""
@@ -180,7 +185,6 @@ class RunFollower:
             self._state.log.say("disk", text, task_dir=run.task_dir)
 
     def close(self) -> None:
-        """Stop watching. The runs themselves go on."""
         self._watch.close()
         self.spools.close()
 
@@ -214,9 +218,13 @@ class RunFollower:
                 give_up(self._state, assignment, error)
 
     def _finish_one(self, assignment: Assignment, stage: Finishing, now: float) -> None:
-        if now < stage.retry_at and self._state.stopping is None:
+        if now < stage.retry_at and self._state.shutdown.reason is None:
             return
-        if stage.retry_at and low_disk(self._state.home.path) and self._state.stopping is None:
+        if (
+            stage.retry_at
+            and low_disk(self._state.home.path)
+            and self._state.shutdown.reason is None
+        ):
             retry_at = now + TRY_AGAIN
             assignment.stage = structs.replace(stage, retry_at=retry_at)
             return
@@ -232,6 +240,24 @@ class RunFollower:
             elif isinstance(last := assignment.stage, Finishing):
                 why = words_of(error, last.run.run.path)
                 wait_for_machine(self._state, assignment, last, why)
+
+
+class RunWatch(TickingDuty):
+    """Checks all runs and publishes their progress, once a second."""
+
+    def __init__(self, follower: RunFollower) -> None:
+        self._follower = follower
+
+    def on_event(self, event: Happening) -> None:
+        if isinstance(event, Recovered):
+            self.tick_soon()
+
+    def tick(self) -> None:
+        self._follower.watch(time.monotonic(), awake())
+        self._follower.publish()
+
+    def close(self) -> None:
+        self._follower.publish()
 
 
 def _check_output(state: SupervisorState, assignment: Assignment, run: ActiveRun) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -18,11 +19,15 @@ from fleet.accounts.renew_login import BusyLogin, LoginPlace, NotRenewed, place_
 from fleet.coders.base import Coder
 from fleet.coders.login import Login
 from fleet.errors import FleetError
+from fleet.extend import TickingDuty
 from fleet.files.safe_read import stamp_of
 from fleet.home.journal import Log
 from fleet.runs.cli_state.state_directory import state_directory
 from fleet.schemas import Account, Failed, Outcome
 from fleet.supervisor.assignments import ActiveRun
+
+if TYPE_CHECKING:
+    from fleet.supervisor.state import SupervisorState
 
 FileStamp = tuple[int, int, int]
 #: When a login that could not be renewed is tried again, doubled each time, and the longest. A file
@@ -208,6 +213,16 @@ class LoginKeeper:
     def _given(self, kept: _Kept, trouble: list[str]) -> None:
         for text in trouble:
             self._log.say("login", f"{kept.name}: a run keeps its old access token: {text}")
+
+
+class LoginDuty(TickingDuty):
+    """Keeps the logins of boxed runs good, once a second."""
+
+    def __init__(self, state: "SupervisorState") -> None:
+        self._state = state
+
+    def tick(self) -> None:
+        self._state.accounts.keep_logins(self._state.config, self._state.now())
 
 
 def _rests(kept: _Kept, now: datetime) -> bool:

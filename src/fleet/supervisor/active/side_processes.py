@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 
 from fleet.config import Config
+from fleet.extend import TickingDuty
 from fleet.files.put_aside import open_or_put_aside
 from fleet.processes.own_program import OWN_PROGRAM
 from fleet.supervisor.state import SupervisorState
@@ -91,9 +92,23 @@ class SideProcess:
             os.close(out)
 
 
-def side_processes(state: SupervisorState) -> tuple[SideProcess, ...]:
-    """The side processes that a home may want."""
-    return (
-        SideProcess(state, "notifier", "notify", lambda config: config.notify.is_on),
-        SideProcess(state, "exporter", "otel", lambda config: config.otel.is_on),
-    )
+class SideProcesses(TickingDuty):
+    """All side processes that a home may want."""
+
+    begins_work = True
+
+    def __init__(self, state: SupervisorState) -> None:
+        self._shutdown = state.shutdown
+        self._processes = (
+            SideProcess(state, "notifier", "notify", lambda config: config.notify.is_on),
+            SideProcess(state, "exporter", "otel", lambda config: config.otel.is_on),
+        )
+
+    def tick(self) -> None:
+        for process in self._processes:
+            process.when_due()
+
+    def close(self) -> None:
+        if not self._shutdown.restart:
+            for process in self._processes:
+                process.end()

@@ -5,6 +5,7 @@ from datetime import timedelta
 from functools import partial
 
 from fleet.config import Config
+from fleet.extend import TickingDuty
 from fleet.git.remote.trusted_remotes import warm_addresses
 from fleet.home import Home, owner_file
 from fleet.home.status_file import paused
@@ -16,7 +17,7 @@ from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import Run
 from fleet.schemas import Host
 from fleet.schemas.account import read_chain
-from fleet.supervisor.hosts.heartbeat import Heartbeat, NoHosts
+from fleet.supervisor.hosts.heartbeat import Heartbeat
 from fleet.supervisor.hosts.host_offer import (
     host_of,
     labels_of,
@@ -24,17 +25,64 @@ from fleet.supervisor.hosts.host_offer import (
     resting_coders,
     runnable_coders,
 )
+from fleet.supervisor.hosts.host_travel import HostTravel
 from fleet.supervisor.hosts.share_news import hear_limits, hear_spending
-from fleet.supervisor.state import QueueChanged, SupervisorState
+from fleet.supervisor.state import (
+    Happening,
+    LandingEnded,
+    QueueChanged,
+    QueueReplaced,
+    SupervisorState,
+    TaskSettled,
+)
 from fleet.travel.missing_tasks import missing_tasks
 
 
-def make_heartbeat(
-    home: Home, config: Config, say: Callable[[str, str], None]
-) -> Heartbeat | NoHosts:
+class HostDuty(TickingDuty):
+    """Exchanges news with the other hosts of a shared queue."""
+
+    def __init__(self, state: SupervisorState, heartbeat: Heartbeat, travel: HostTravel) -> None:
+        self._state, self._heartbeat, self._travel = state, heartbeat, travel
+
+    def start(self) -> None:
+        self._heartbeat.start()
+
+    def tick(self) -> None:
+        state = self._state
+        exchange_host_news(state, self._heartbeat, ending=state.shutdown.requested)
+        self._travel.tell_later(state.inspections, self._heartbeat.name)
+        if self._heartbeat.server_went_back():
+            state.events.append(QueueReplaced())
+
+    def on_event(self, event: Happening) -> None:
+        match event:
+            case QueueChanged():
+                self._heartbeat.look()
+                self._travel.live.look()
+            case TaskSettled(task_id) | LandingEnded(task_id):
+                self._travel.note_later(task_id)
+            case _:
+                pass
+
+    def close(self) -> None:
+        shutdown = self._state.shutdown
+        exchange_host_news(self._state, self._heartbeat, ending=shutdown.requested)
+        if not shutdown.restart:
+            if shutdown.patience:
+                self._travel.tell_rest(self._heartbeat.name)
+            self._heartbeat.close(shutdown.patience)
+
+
+def host_duty(state: SupervisorState) -> HostDuty | None:
+    """Make the supervisor one of the hosts of its queue; None: the queue is not shared."""
+    if not state.config.shares_queue:
+        return None
+    heartbeat = make_heartbeat(state.home, state.config, state.log.say)
+    return HostDuty(state, heartbeat, state.share(heartbeat))
+
+
+def make_heartbeat(home: Home, config: Config, say: Callable[[str, str], None]) -> Heartbeat:
     """The heartbeat of this home's supervisor."""
-    if not config.shares_queue:
-        return NoHosts()
     opening = partial(open_heartbeat, home.path, config)
     lease = timedelta(seconds=config.lease_s)
     host, machine = host_of(home, config), machine_of(home)
@@ -47,13 +95,10 @@ def _missing(home: Home, queue: SqlQueue) -> tuple[str, ...]:
     return tuple(each.id for each in missing_tasks(home, queue))
 
 
-def keep_part(state: SupervisorState, *, ending: bool) -> None:
+def exchange_host_news(state: SupervisorState, heartbeat: Heartbeat, *, ending: bool) -> None:
     """Take in what other hosts told, and have the next beat tell what changed here. Raises Refused:
     another supervisor has this host's id. Raises SchemaTooNew: a later fleet migrated the queue.
     """
-    heartbeat = state.heartbeat
-    if isinstance(heartbeat, NoHosts):
-        return
     if heartbeat.refused is not None:
         raise heartbeat.refused
     hear_spending(state, heartbeat)
@@ -90,7 +135,8 @@ def _look_around(state: SupervisorState, heartbeat: Heartbeat) -> None:
     """See which coders and which code are here, and which accounts have room."""
     if heartbeat.reach.coders_changed(state.home):
         # Programs tell their versions, which takes time.
-        state.pool.submit(partial(runnable_coders, state.home), partial(_offer_coders, state))
+        offer = partial(_offer_coders, state, heartbeat)
+        state.pool.submit(partial(runnable_coders, state.home), offer)
     names = heartbeat.host.coders
     heartbeat.update(
         mirrors=warm_addresses(state.home.path),
@@ -105,11 +151,10 @@ def _look_around(state: SupervisorState, heartbeat: Heartbeat) -> None:
         state.events.append(QueueChanged())
 
 
-def _offer_coders(state: SupervisorState, coders: dict[str, str]) -> None:
+def _offer_coders(state: SupervisorState, heartbeat: Heartbeat, coders: dict[str, str]) -> None:
     """Offer the coders that a person has added or trusted since."""
-    if not isinstance(state.heartbeat, NoHosts):
-        state.heartbeat.update(coders=coders)
-        state.events.append(QueueChanged())
+    heartbeat.update(coders=coders)
+    state.events.append(QueueChanged())
 
 
 def _tell_living(state: SupervisorState, heartbeat: Heartbeat) -> None:

@@ -10,11 +10,12 @@ from datetime import timedelta
 from msgspec import structs
 
 from fleet.errors import NotFound
+from fleet.extend import Duty
 from fleet.processes.bd_create import CreateEnd, bd_create
 from fleet.queue import PREFIX
 from fleet.queue.protocol import Queue
 from fleet.queue.schedules import Schedule
-from fleet.supervisor.state import SupervisorState
+from fleet.supervisor.state import Happening, QueueChanged, SupervisorState
 
 #: Seconds between two readings of the schedules after the queue changed, and without a change.
 _READ_AGAIN, _READ_ANYWAY = 3.0, 60.0
@@ -24,8 +25,10 @@ _AGAIN = timedelta(seconds=30)
 _MOST = 500
 
 
-class ScheduleClock:
+class ScheduleClock(Duty):
     """The schedules of this home, and when the next is due."""
+
+    begins_work = True
 
     def __init__(self, state: SupervisorState) -> None:
         self._state = state
@@ -36,9 +39,13 @@ class ScheduleClock:
         self._read_at = 0.0
         self._read_last = -_READ_AGAIN
 
-    def want(self) -> None:
-        """The queue may hold other schedules now."""
-        self._read_at = min(self._read_at, self._read_last + _READ_AGAIN)
+    @property
+    def next_moment(self) -> float:
+        return self._read_at  # a schedule that is due is found with the next tick
+
+    def on_event(self, event: Happening) -> None:
+        if isinstance(event, QueueChanged):
+            self._read_at = min(self._read_at, self._read_last + _READ_AGAIN)
 
     def when_due(self) -> None:
         """Create the tasks whose moment has come."""

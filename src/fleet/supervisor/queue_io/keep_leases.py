@@ -8,6 +8,7 @@ from functools import partial
 from msgspec import structs
 
 from fleet.errors import BadInput, NotFound, Refused
+from fleet.extend import Duty
 from fleet.home import Home
 from fleet.home.journal import Log
 from fleet.processes.keeper_client import hold_until
@@ -25,13 +26,14 @@ from fleet.supervisor.assignments import (
     awake,
 )
 from fleet.supervisor.queue_io.queue_thread import QueueThread
+from fleet.supervisor.state import Happening, QueueChanged, QueueReplaced
 from fleet.supervisor.stop_runs import stop_assignment
 
 #: Leases are compared with the queue after a change of the queue, and not more often than this.
 _COMPARE_AGAIN = 5.0
 
 
-class LeaseKeeper:
+class LeaseKeeper(Duty):
     """Renews leases. Where other hosts claim from the queue too, a lease that ran out may be
     another's: a run whose lease cannot be renewed is stopped before that.
     """
@@ -42,6 +44,26 @@ class LeaseKeeper:
         self._renew_at = 0.0
         #: When leases are compared with the queue, and when they last were, on the monotonic clock.
         self._compare_at = self._compared_at = 0.0
+
+    @property
+    def next_moment(self) -> float:
+        return self._compare_at
+
+    def on_event(self, event: Happening) -> None:
+        match event:
+            case QueueChanged():  # compare with it, but not more often than every few seconds
+                self._compare_at = min(self._compare_at, self._compared_at + _COMPARE_AGAIN)
+            case QueueReplaced():
+                self.compare()
+            case _:
+                pass
+
+    def when_due(self) -> None:
+        now = time.monotonic()
+        if now >= self._compare_at:
+            self._compare_at, self._compared_at = float("inf"), now
+            self.compare()
+        self.keep()
 
     def keep(self) -> None:
         """Renew what is due; on a shared queue stop runs whose lease is about to run out."""
@@ -62,26 +84,6 @@ class LeaseKeeper:
                 why = "the queue could not be reached to renew it"
                 self._lose(assignment, assignment.lease, why)
 
-    def leased(self, then: Callable[[list[Task]], None]) -> None:
-        """The tasks that this home holds; at the start those of the last supervisor."""
-        self._queue.find(Filter(statuses=("in_progress",), leased_by=self._queue.owner), then)
-
-    def want_compare(self) -> None:
-        """The queue was changed: compare with it, but not more often than every few seconds."""
-        self._compare_at = min(self._compare_at, self._compared_at + _COMPARE_AGAIN)
-
-    def compare_when_due(self) -> bool:
-        """After a change of the queue: stop runs whose task was closed or taken from outside.
-
-        False: nothing is due.
-        """
-        now = time.monotonic()
-        if now < self._compare_at:
-            return False
-        self._compare_at, self._compared_at = float("inf"), now
-        self.compare()
-        return True
-
     def compare(self) -> None:
         """Ask the queue which tasks this home holds, and stop the others."""
         leases = [(each, each.lease) for each in self._assignments]
@@ -93,7 +95,7 @@ class LeaseKeeper:
                     self._lose(assignment, lease, "its task was changed from outside")
 
         if leases:
-            self.leased(check)
+            held_tasks(self._queue, check)
 
     def _renewed(
         self, assignment: Assignment, lease: Lease, answered: tuple[float, Lease | LeaseLost]
@@ -133,6 +135,11 @@ class LeaseKeeper:
                 return
         text = f"{assignment.task_id}: stopped, the lease is lost: {why}"
         self._log.say("lease_lost", text, task_dir=self._home.task(assignment.task_id))
+
+
+def held_tasks(queue: QueueThread, then: Callable[[list[Task]], None]) -> None:
+    """Ask for the tasks that this home holds; at the start those of the last supervisor."""
+    queue.find(Filter(statuses=("in_progress",), leased_by=queue.owner), then)
 
 
 def _renew(lease: Lease, ttl: timedelta, queue: Queue) -> tuple[float, Lease | LeaseLost]:

@@ -11,12 +11,13 @@ from functools import partial
 from pathlib import Path
 
 from fleet.errors import NotFound, Refused
+from fleet.extend import Duty
 from fleet.files.atomic_write import write_atomically
 from fleet.home import Home
 from fleet.plan.plan_changes import epics_closed_by
 from fleet.queue.protocol import Filter, Queue
 from fleet.schemas import Task
-from fleet.supervisor.state import SupervisorState
+from fleet.supervisor.state import Happening, Recovered, SupervisorState
 
 #: In the home: one empty file for each acceptance task whose epics were not seen to yet.
 FOLDER = "plan-ends"
@@ -63,6 +64,17 @@ def close_epics_of(state: SupervisorState, ids: Iterable[str]) -> None:
     """Close the epics that end with the tasks of these ids, which are closed."""
     if wanted := tuple(ids):
         state.queue.named(wanted, partial(close_epics, state))
+
+
+class EpicDuty(Duty):
+    """Closes the epics that an earlier supervisor did not come to close."""
+
+    def __init__(self, state: SupervisorState) -> None:
+        self._state = state
+
+    def on_event(self, event: Happening) -> None:
+        if isinstance(event, Recovered):
+            close_left_epics(self._state)
 
 
 def close_left_epics(state: SupervisorState) -> None:

@@ -3,37 +3,39 @@ queue whose file vanished while the supervisor had it open.
 """
 
 import time
-from collections.abc import Callable
-from datetime import datetime
 from functools import partial
-from pathlib import Path
 
 from fleet.errors import FleetError
-from fleet.home.journal import Log
+from fleet.extend import Duty
 from fleet.queue import backups
 from fleet.queue.identity import EMBEDDED, LEDGER
 from fleet.queue.protocol import Queue
-from fleet.supervisor.worker_pool import WorkerPool
+from fleet.supervisor.state import SupervisorState
 
 #: Seconds between two looks whether a copy is due.
 _LOOK = 600.0
 
 
-class QueueBackups:
-    """Copies of the SQLite file behind a home's queue; a PostgreSQL server has
-    backups elsewhere.
-    """
+class QueueBackups(Duty):
+    """Copies of the SQLite file of this name, which is behind the home's queue."""
 
-    def __init__(
-        self, home: Path, queue: str, pool: WorkerPool, log: Log, now: Callable[[], datetime]
-    ) -> None:
-        self._home, self._pool, self._log, self._now = home, pool, log, now
-        self._name = {"embedded": EMBEDDED, "beads": LEDGER}.get(queue, "")
+    begins_work = True
+
+    def __init__(self, state: SupervisorState, name: str) -> None:
+        self._home, self._pool, self._log, self._now = (
+            state.home.path, state.pool, state.log, state.now,
+        )  # fmt: skip
+        self._name = name
         self._look_at = 0.0
+        state.queue.rescue = self.rescue
+
+    @property
+    def next_moment(self) -> float:
+        return self._look_at
 
     def when_due(self) -> None:
         """Copy the queue, once a day."""
-        if self._name and time.monotonic() >= self._look_at:
+        if time.monotonic() >= self._look_at:
             self._look_at = time.monotonic() + _LOOK
             self._pool.submit(self._copy, self._report)
 
@@ -70,3 +72,9 @@ class QueueBackups:
         else:
             text = f"what the queue held is in {copy.path}. To put it back: fleet queue restore"
             self._log.say("rescued", text)
+
+
+def queue_backups(state: SupervisorState) -> QueueBackups | None:
+    """None for a PostgreSQL server, which has backups elsewhere."""
+    name = {"embedded": EMBEDDED, "beads": LEDGER}.get(state.config.queue)
+    return QueueBackups(state, name) if name else None

@@ -72,7 +72,6 @@ class QueueThread(LoopCalls):
         self,
         open_queue: Callable[[], Queue],
         say: Callable[[str, str], None],
-        rescue: Callable[[Queue], object] = lambda _: None,
         *,
         owner: str = "",
         terms: LeaseTerms = ALONE,
@@ -82,7 +81,7 @@ class QueueThread(LoopCalls):
         self._open = open_queue
         self._say = say
         #: Called in the queue's thread with a queue whose files are not at their path any more.
-        self._rescue = rescue
+        self.rescue: Callable[[Queue], object] = lambda _: None
         self._calls: SimpleQueue[QueueCall | None] = SimpleQueue()
         self._closing = threading.Event()
         self._threads = [
@@ -206,7 +205,7 @@ class QueueThread(LoopCalls):
                 answers = [_as_queue_error(error)] * len(calls)
             if queue is not None and any(isinstance(each, WrongQueue) for each in answers):
                 # The queue that is put back is found by opening anew.
-                self._rescue(queue)
+                self.rescue(queue)
                 _close(queue)
                 queue = None
             for call, answer in zip(calls, answers, strict=True):

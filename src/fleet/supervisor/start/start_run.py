@@ -18,6 +18,7 @@ from fleet.accounts.kept_secret import SecretTrouble
 from fleet.coders.trusted_files import Untrusted
 from fleet.errors import FleetError, InvalidTask, NotHere
 from fleet.evidence.base_check import BaseCase, try_base
+from fleet.extend import Duty
 from fleet.files.machine_short import is_short, words_of
 from fleet.git.mirror.ensure_mirror import Unreached
 from fleet.home import base_wait
@@ -59,7 +60,7 @@ from fleet.supervisor.start.workspace import (
     order_of,
     prepare,
 )
-from fleet.supervisor.state import SupervisorState
+from fleet.supervisor.state import Happening, QueueChanged, SupervisorState
 
 #: How long starting runs may keep the loop from everything else, in seconds.
 _SLICE = 0.02
@@ -84,7 +85,7 @@ _TRUST = timedelta(hours=1)
 _BROKEN, _TRIED = timedelta(minutes=1), timedelta(minutes=5)
 
 
-class RunStarter:
+class RunStarter(Duty):
     """Starts runs for claimed tasks."""
 
     def __init__(self, state: SupervisorState, follower: RunFollower) -> None:
@@ -103,6 +104,13 @@ class RunStarter:
         self._untried: defaultdict[str, set[str]] = defaultdict(set)
         self._holds = HoldNews()
 
+    def start(self) -> None:
+        self.read_other_tasks()
+
+    def on_event(self, event: Happening) -> None:
+        if isinstance(event, QueueChanged):
+            self.read_other_tasks()
+
     def read_other_tasks(self) -> None:
         """Learn where other tasks have their directories: a run has no business there. Does nothing
         where that was learned a short while ago.
@@ -118,16 +126,14 @@ class RunStarter:
 
     @property
     def next_moment(self) -> float:
-        """When `start_claimed` has something to do without an event, on the monotonic clock."""
-        return self._state.backoff.until if self.has_claims else float("inf")
+        stages = (each.stage for each in self._state.assignments)
+        claimed = any(isinstance(stage, Claimed) for stage in stages)
+        return self._state.backoff.until if claimed else float("inf")
 
-    @property
-    def has_claims(self) -> bool:
-        """A task is about to be started."""
-        return any(isinstance(each.stage, Claimed) for each in self._state.assignments)
-
-    def start_claimed(self) -> None:
+    def when_due(self) -> None:
         """Start claimed tasks, at least one and for as long as the loop may wait."""
+        if self._state.shutdown.restart:
+            return  # a claimed task is left to the next supervisor
         end = time.monotonic() + _SLICE
         with coders.found_once():
             for assignment in self._state.assignments:
@@ -150,7 +156,7 @@ class RunStarter:
         run = latest_run(task_dir)
         if run is not None and believed_ending(run) is None:
             adopt_run(assignment, run)
-        elif self._state.stopping is not None:
+        elif self._state.shutdown.reason is not None:
             decision = released("claimed as the supervisor ended")
             settle(self._state, assignment, decision, task_dir)
         elif paused(self._state.home):
@@ -312,7 +318,7 @@ class RunStarter:
                 state.queue.named(tuple(waiting), self._wake)
         if not isinstance(stage, Preparing):
             return
-        if (reason := stage.stop_reason or state.stopping) is not None:
+        if (reason := stage.stop_reason or state.shutdown.reason) is not None:
             settle(state, assignment, stopped(reason, assignment.task_id))
         elif paused(state.home):
             settle(state, assignment, released("claimed as fleet was paused"))
@@ -376,7 +382,7 @@ class RunStarter:
             state.queue.named(tuple(waiting), self._wake)
         if not isinstance(stage, Trying):
             return
-        if (reason := stage.stop_reason or state.stopping) is not None:
+        if (reason := stage.stop_reason or state.shutdown.reason) is not None:
             settle(state, assignment, stopped(reason, assignment.task_id))
         elif error is not None:
             self._guard(assignment, partial(_raise, self._unprepared(error)))

@@ -5,17 +5,18 @@ queue: a stop, a message, an answer.
 from functools import partial
 
 from fleet.errors import FleetError
+from fleet.extend import Duty
 from fleet.queue.protocol import Queue
 from fleet.runs.questions.asked_json import record_answer
 from fleet.schemas import Request, Stopped
 from fleet.schemas.decision import MESSAGE
 from fleet.spool.drop_box import give_answer
 from fleet.supervisor.hosts.host_travel import hand_on, is_message
-from fleet.supervisor.state import SupervisorState
+from fleet.supervisor.state import Happening, QueueChanged, SupervisorState
 from fleet.supervisor.stop_runs import stop_task
 
 
-class RequestObeyer:
+class RequestHandler(Duty):
     """Reads the requests of people, and carries out each once."""
 
     def __init__(self, state: SupervisorState) -> None:
@@ -25,18 +26,17 @@ class RequestObeyer:
         #: Requests that were carried out, until the queue knows that.
         self._carried_out: set[str] = set()
 
-    def look(self) -> None:
-        """Carry out the requests that are for this supervisor."""
-        if not self._reading:
+    def on_event(self, event: Happening) -> None:
+        if isinstance(event, QueueChanged) and not self._reading:
             self._reading = True
-            self._state.queue.call(lambda queue: queue.requests(), self._obey_each)
+            self._state.queue.call(lambda queue: queue.requests(), self._handle_each)
 
-    def _obey_each(self, requests: list[Request]) -> None:
+    def _handle_each(self, requests: list[Request]) -> None:
         self._reading = False
         for request in requests:
             if request.id not in self._carried_out and self._is_ours(request):
                 self._carried_out.add(request.id)
-                self._obey(request)
+                self._handle(request)
                 self._state.queue.call(partial(_answered, request), self._carried_out.discard)
 
     def _is_ours(self, request: Request) -> bool:
@@ -46,7 +46,7 @@ class RequestObeyer:
             return in_hand.run is not None  # a run that is to begin gets the message in the prompt
         return in_hand is not None or self._state.travel is None
 
-    def _obey(self, request: Request) -> None:
+    def _handle(self, request: Request) -> None:
         by, task_id = request.asked_by or "a person", request.task_id
         state = self._state
         say = partial(state.log.say, task_dir=state.home.task(task_id))

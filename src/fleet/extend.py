@@ -1,0 +1,121 @@
+"""What a subject can add to the supervisor, and the subjects that fleet comes with.
+
+A subject is registered here by name and is named nowhere else in the supervisor. Installed packages
+add their own: see docs/extending.md.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+
+from fleet.errors import BadInput
+
+if TYPE_CHECKING:
+    from fleet.supervisor.state import Happening, SupervisorState
+
+#: The entry points of installed packages. Each names a module, which may have the tuples below.
+GROUP = "fleet.plugins"
+
+
+# Duties: recurring work of the supervisor.
+
+
+class Duty(Protocol):
+    """Recurring work of the supervisor.
+
+    All methods are called in the loop's thread, so none may block: slow work goes to `state.pool`.
+    An exception ends the supervisor and stands in its log.
+    """
+
+    #: Begins new work, so it is left out once the supervisor was told to end.
+    begins_work: ClassVar[bool] = False
+
+    @property
+    def next_moment(self) -> float:
+        """When `when_due` has something to do without an event, on the monotonic clock."""
+        return float("inf")
+
+    @property
+    def busy(self) -> bool:
+        """Work is under way that a supervisor waits for before it ends."""
+        return False
+
+    def start(self) -> None:
+        """Start: the supervisor has the home to itself, and the queue can be called."""
+
+    def when_due(self) -> None:
+        """Do what is due. Called in every turn of the loop."""
+
+    def on_event(self, event: "Happening") -> None:
+        """React to an event. Called before the next `when_due`."""
+
+    def close(self) -> None:
+        """End; `state.shutdown` tells how much time there is. Called in reverse order."""
+
+
+class TickingDuty(Duty, Protocol):
+    """A duty that is due once a second, in the same turns as all others of its kind."""
+
+    _due = 0.0
+
+    @property
+    def next_moment(self) -> float:
+        return self._due
+
+    def when_due(self) -> None:
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now // TICK * TICK + TICK
+            self.tick()
+
+    def tick_soon(self) -> None:
+        """Be due with the next turn."""
+        self._due = 0.0
+
+    def tick(self) -> None:
+        """Do what is done once a second."""
+
+
+#: Seconds between two ticks.
+TICK = 1.0
+#: Makes a duty for one supervisor; None: the settings do not want it.
+DutyMaker = Callable[["SupervisorState"], Duty | None]
+#: The duties of optional subjects, in the order in which they are called.
+DUTIES = (
+    "fleet.supervisor.hosts.take_part:host_duty",  # first: others ask whether there are hosts
+    "fleet.supervisor.active.keep_logins:LoginDuty",
+    "fleet.supervisor.active.side_processes:SideProcesses",
+    "fleet.supervisor.queue_io.plan_epics:EpicDuty",
+    "fleet.supervisor.queue_io.queue_backups:queue_backups",
+    "fleet.supervisor.lander:Lander",
+    "fleet.supervisor.queue_io.fire_schedules:ScheduleClock",
+)
+
+
+def duties(state: "SupervisorState") -> Iterator[Duty]:
+    """Make the duties of all subjects. Raises BadInput for a package that cannot be loaded."""
+    for make in cast("Iterator[DutyMaker]", _registered("DUTIES", DUTIES)):
+        if (duty := make(state)) is not None:
+            yield duty
+
+
+# How a name becomes what it stands for.
+
+
+def _registered(kind: str, built_in: tuple[str, ...]) -> Iterator[Any]:
+    """What is registered under the name of a tuple: fleet's own, then that of packages by name."""
+    for name in built_in:
+        yield _named(name)
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            yield from getattr(point.load(), kind, ())
+        except Exception as error:  # what a package throws is not ours
+            why = f"plugin {point.name} cannot be loaded: {type(error).__name__}: {error}"
+            raise BadInput(why, hint="Uninstall its package, or mend it.") from error
+
+
+def _named(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)
