@@ -8,7 +8,7 @@ import time
 
 from fleet import config
 from fleet.git.commit_words import author_in
-from fleet.git.land.follow.follow_checkout import finish_follows
+from fleet.git.land.fast_forward import finish_moves
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.merge_trees import TreeConflict
 from fleet.git.land.move_line import Moved, move
@@ -40,7 +40,7 @@ def follow(prover: FoldProver) -> TrainEnd:
     if not isinstance(moved, Moved):
         return TrainEnd(behind=prover.learnt.behind)
     prover.note_behind(moved.behind)
-    return TrainEnd(behind=moved.behind, sentences=moved.sentences)
+    return TrainEnd(behind=moved.behind)
 
 
 def _merged(land: LandRepository, target: Target, prover: FoldProver) -> str:
@@ -72,8 +72,8 @@ def _merged(land: LandRepository, target: Target, prover: FoldProver) -> str:
     return train.new if found is True else ""
 
 
-def finish_followed(home: Home, repo: Repository) -> tuple[str, ...]:
-    """Complete what a killed lander began in the checkouts of a repository; returns what a person
-    should know. Raises FleetError and OSError.
+def finish_followed(home: Home, repo: Repository) -> None:
+    """Complete what a killed lander began in the checkouts of a repository. Raises FleetError and
+    OSError.
     """
-    return finish_follows(LandRepository(home.path, repo, time.monotonic() + _LIMIT))
+    finish_moves(LandRepository(home.path, repo, time.monotonic() + _LIMIT))

@@ -157,9 +157,8 @@ def _follow(lander: LanderSetup, key: TargetKey) -> LandReport:
             with lander_lock(repo, key.branch) as held:
                 if not held:
                     return LandReport(target=key, problem=OTHER_LANDER)
-                sentences = finish_followed(lander.home, repo)
+                finish_followed(lander.home, repo)
                 end = follow(FoldProver(lander.home, repo, key.branch, lander.abandon))
-                end = structs.replace(end, sentences=(*sentences, *end.sentences))
     except (FleetError, OSError) as error:
         problem = str(error)
     return LandReport(target=key, end=end, problem=problem)
@@ -178,12 +177,12 @@ def _land(
     with lander_lock(repo, key.branch) as held:
         if not held:
             return TrainEnd(left=OTHER_LANDER)
-        sentences = finish_followed(home, repo)
+        finish_followed(home, repo)
         at = TrainState(home, repo, key.branch, settler, abandon=lander.abandon, now=lander.now)
         reserved = ReservedFiles(at).read(tasks, lander.now())
         if not key.branch:
             _, all_brought = _brought(lander, waiting_work(home, tasks), settler, reserved)
-            return TrainEnd(sentences=sentences, more=not all_brought)
+            return TrainEnd(more=not all_brought)
         train = TrainRun(at, reserved)
         train.recover(tasks)
         try_again(at, tasks)
@@ -197,7 +196,6 @@ def _land(
         return structs.replace(
             end,
             more=end.more or not all_brought,
-            sentences=(*sentences, *end.sentences),
             watched=forge.watched,
             again_in=min(looks, default=0.0),
         )

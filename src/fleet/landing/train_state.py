@@ -38,7 +38,7 @@ class TrainEnd(Struct, frozen=True, kw_only=True):
     left: str = ""
     #: Why the branch does not stand at the line; empty: the branch does.
     behind: str = ""
-    #: What a person should know of the checkouts that followed.
+    #: What a person should know of the branch.
     sentences: tuple[str, ...] = ()
     #: Tasks whose pull request is watched, and in how many seconds the branch is looked at again:
     #: the forge is asked, or whether a line that failed by itself has moved.
@@ -199,7 +199,6 @@ class TrainState:
 
     def moved(self, moved: Moved) -> None:
         """The line has moved. Raises OSError."""
-        self.sentences += moved.sentences
         self.prover.note_behind(moved.behind)
 
     def end(self, *, more: bool) -> TrainEnd:

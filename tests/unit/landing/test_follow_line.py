@@ -19,8 +19,10 @@ def place(tmp_path):
     place = LandHome(tmp_path)
     place.repo.commit(README="read me\n", **{"part-0": "zero\n"})
     place.repo.put("part-0", "mine\n")
-    place.accepted("Add one", part_1="one\n")
+    place.repo.put("other", "mine\n")
+    place.accepted("Add one", part_1="one\n", files={"other": "one\n"})
     place.land()
+    (place.repo.root / "other").unlink()
     assert place.repo.git("rev-list", "--count", f"main..{LINE}") != "0"
     yield place
     place.queue.close()
@@ -79,11 +81,12 @@ def test_what_is_in_the_way_is_named_with_its_directory(place, tmp_path):
     place.repo.git("checkout", "-q", "part-0", ok=False)
     other = tmp_path / "other"
     place.repo.git("worktree", "add", "-q", str(other), "main")
-    (other / "part-0").write_text("changed\n")
+    (other / "part-1").write_text("changed\n")
     place.land()
     fleet = fleet_of(place)
     (behind,) = waiting_list(fleet).behind
-    assert behind.why == f"{other}: changes that are not committed: part-0"
+    obstacle = "where part-1 is not in git and would be overwritten"
+    assert behind.why.startswith(f"main is checked out at {other}, {obstacle}: ")
     assert behind.why in fleet_status(fleet, NOW).behind[0]
     fleet.close()
 

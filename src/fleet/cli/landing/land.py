@@ -115,8 +115,6 @@ def _for_lander(fleet: Control) -> str:
 def _revert(fleet: Control, task_id: str) -> None:
     with waiting(f"taking {task_id} back, and verifying what is left"):
         end = revert(fleet, fleet.get(task_id))
-    for text in end.sentences:
-        print_line(one_line(text))
     print_line(end.words)
     print_line(
         f"It is not opened again: to have it done anew, fleet retry --fresh {task_id}; to leave it,"

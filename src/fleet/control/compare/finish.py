@@ -43,8 +43,7 @@ class ComparisonEnd(Struct, frozen=True, kw_only=True):
         if landed is None:
             return f"{picked} was picked for {of}."
         where = f"{one_line(landed.branch)} ({landed.how}: {landed.commit[:12]})"
-        words = f"Landed {picked} on {where}, and closed {of}."
-        return " ".join((words, *map(one_line, landed.sentences)))
+        return f"Landed {picked} on {where}, and closed {of}."
 
 
 def find_entry(comparison: Comparison, word: str) -> Entry:

@@ -15,8 +15,8 @@ from fleet.control.compare.results import entry_work
 from fleet.errors import Refused
 from fleet.git import repository
 from fleet.git.commit_words import author_in, message_of
+from fleet.git.land.fast_forward import finish_moves
 from fleet.git.land.fold import Candidate, fold, other_start
-from fleet.git.land.follow.follow_checkout import finish_follows
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.merge_trees import TreeConflict
 from fleet.git.land.move_line import Held, Moved, move
@@ -35,8 +35,6 @@ class LandedEntry(Struct, frozen=True, kw_only=True):
     #: What the branch stands at now.
     commit: str
     how: str
-    #: What a person should know of the working trees that followed.
-    sentences: tuple[str, ...] = ()
 
 
 def land_entry(fleet: Control, task: Task, comparison: Comparison, entry: Entry) -> LandedEntry:
@@ -76,12 +74,11 @@ def land_commit(
         raise Refused(f"{root} is no git repository any more")
     land = LandRepository(home, repo, time.monotonic() + _LIMIT)
     by_hand = f"git -C {root} merge {ref}"
-    sentences = finish_follows(land)
+    finish_moves(land)
     target = _target(land, again)
     branch, how, new = target.branch, "fast-forwarded", commit
     if is_ancestor(land.git, commit, target.tip):
-        there = "was there already"
-        return LandedEntry(branch=branch, commit=target.tip, how=there, sentences=tuple(sentences))
+        return LandedEntry(branch=branch, commit=target.tip, how="was there already")
     follows = is_ancestor(land.git, target.line, commit)
     if not follows or other_start(land.git, target.line, commit, base):
         author = author_in(repo)
@@ -100,7 +97,7 @@ def land_commit(
             f"the commit cannot be put onto {branch}: {why}",
             hint=f"Clear that away, and then: {again}\nOr take it by hand: {by_hand}",
         )
-    return LandedEntry(branch=branch, commit=new, how=how, sentences=(*sentences, *moved.sentences))
+    return LandedEntry(branch=branch, commit=new, how=how)
 
 
 def _target(land: LandRepository, again: str) -> Target:

@@ -48,8 +48,6 @@ class RevertedWork(Struct, frozen=True, kw_only=True):
     commit: str
     #: Why the branch does not stand there yet; empty if the branch does.
     behind: str = ""
-    #: What a person should know of the checkouts that followed.
-    sentences: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -145,7 +143,6 @@ def revert(fleet: Control, task: Task) -> RevertedWork:
         into=landing.into,
         commit=settler.commit,
         behind=end.behind,
-        sentences=end.sentences,
     )
 
 
@@ -157,10 +154,9 @@ def _moved(
     while True:
         with lander_lock(repo, landing.into) as held:
             if held:
-                sentences = finish_followed(fleet.home, repo)
+                finish_followed(fleet.home, repo)
                 complete_train(fleet, repo, landing, settler.by)
-                end = _reverted(fleet, repo, task, landing, settler)
-                return structs.replace(end, sentences=(*sentences, *end.sentences))
+                return _reverted(fleet, repo, task, landing, settler)
         if time.monotonic() >= until:
             raise Refused(
                 f"another lander is at work on {repo.root}", hint="Try again in a moment."

@@ -4,9 +4,9 @@ move in one transaction.
 The git directory is one a repository, whichever of its working trees a task was made in. Its
 working tree is an empty directory, so that git reads attributes from the commits alone.
 
-A process that is killed may leave its git behind, which moves the refs a moment later. So git reads
-what to do from a file that is locked as long as any process has it open (`fleet-land.moves` in the
-common git directory): a process that decides by where the refs stand waits for that lock first.
+A process that is killed may leave its git behind, which moves refs or files a moment later. So git
+reads from a file that is locked as long as any process has it open (`fleet-land.moves` in the
+common git directory): a process that decides by where they stand waits for that lock first.
 """
 
 import fcntl
@@ -69,8 +69,16 @@ class LandRepository:
             file.seek(0)
             self.refs.ask("update-ref", "--no-deref", "-m", why, "-z", "--stdin", feed=file)
 
+    def ask_alone(self, git: Git, *args: str) -> None:
+        """Run a git command that `wait_for_moves` waits for, and that reads nothing. Raises
+        GitFailed.
+        """
+        with self._moves_file() as file:
+            file.truncate(0)
+            git.ask(*args, feed=file)
+
     def wait_for_moves(self) -> None:
-        """Return when no git of a killed process moves refs any more. Raises GitFailed."""
+        """Return when no git of a killed process moves refs or files any more. Raises GitFailed."""
         if os.path.lexists(self._moves_path):
             with self._moves_file():
                 pass

@@ -1,15 +1,16 @@
 """Moves the line of a branch from one verified commit to the next, by compare-and-swap.
 
-The branch itself moves if no working tree that has it is in the way; else its line
-(`refs/fleet/land/<branch>`) goes ahead, and the branch follows later: `move` to the same commit
-again. All refs move in one transaction or none does, and none of the project's hooks runs. Call
-`finish_follows` first: an earlier process may have been killed while a working tree followed.
+The branch itself moves, with the working trees that have it checked out, unless one of them is in
+the way. Then its line (`refs/fleet/land/<branch>`) goes ahead, and the branch follows later: `move`
+to the same commit again. All refs move in one transaction or none does, and none of the project's
+hooks runs. Call `finish_moves` first: an earlier process may have been killed while a working tree
+moved.
 """
 
 from msgspec import Struct
 
 from fleet.git.git_command import GitFailed
-from fleet.git.land.follow.follow_checkout import Follow, prepare_follow
+from fleet.git.land.fast_forward import InTheWay, MovedTree, fast_forward
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.target import Target, read_target
 from fleet.git.own.copied_objects import give_objects
@@ -21,10 +22,8 @@ class Moved(Struct, frozen=True, kw_only=True):
     """The line stands at the new commit."""
 
     commit: str
-    #: Why the branch does not stand there yet; empty if it does.
+    #: Why the branch does not stand there yet, and what a person can do; empty if it does.
     behind: str = ""
-    #: What a person should know of the working trees that followed.
-    sentences: tuple[str, ...] = ()
 
 
 class Raced(Struct, frozen=True, kw_only=True):
@@ -44,49 +43,48 @@ def move(
     `why` goes into the branch's log.
 
     `new` is a commit in fleet's own git directory or in the project; it holds the line. `asked`: a
-    person wants it on the branch now, so a line does not go ahead, and files that a filter is asked
-    for are written as they are stored.
+    person wants it on the branch now, so a line does not go ahead. Raises OSError.
     """
     if reason := _never(land, target, new):
         return Held(why=reason)
-    follows: list[Follow] = []
+    trees: list[MovedTree] = []
     try:
         give_objects(land.git, land.common, new, target.tip, target.line)
-        behind = _prepare(land, target, new, follows, as_stored=asked)
-        if behind and asked:
-            return Held(why=behind)
-        if not behind:
+        obstacle = _move_trees(land, target, new, trees)
+        if obstacle and asked:
+            return Held(why=obstacle.why)
+        if not obstacle:
             land.move_refs(_branch_moves(target, new), why)
         elif new != target.held:
             land.move_refs(_line_moves(target, new), why)
     except GitFailed as error:
-        _leave(follows)
+        _undo(trees)
         now = read_target(land, target.branch)
         if (now.tip, now.held) != (target.tip, target.held):
             return Raced()
         return Held(why=error.message)
+    for tree in trees:
+        tree.keep()
     land.tidy()
-    if behind:
-        return Moved(commit=new, behind=behind)
-    return Moved(commit=new, sentences=tuple(said for each in follows for said in each.carry_out()))
+    return Moved(commit=new, behind=obstacle.words if obstacle is not None else "")
 
 
-def _prepare(
-    land: LandRepository, target: Target, new: str, follows: list[Follow], *, as_stored: bool
-) -> str:
-    """Get every working tree with the branch ready to follow; or why one of them cannot."""
+def _move_trees(
+    land: LandRepository, target: Target, new: str, trees: list[MovedTree]
+) -> InTheWay | None:
+    """Move every working tree with the branch; if one of them cannot, none."""
     for checkout in target.checkouts:
-        found = prepare_follow(land, checkout, target.ref, target.tip, new, as_stored=as_stored)
-        if isinstance(found, str):
-            _leave(follows)
+        found = fast_forward(land, checkout, target.ref, target.tip, new)
+        if isinstance(found, InTheWay):
+            _undo(trees)
             return found
-        follows.append(found)
-    return ""
+        trees.append(found)
+    return None
 
 
-def _leave(follows: list[Follow]) -> None:
-    while follows:
-        follows.pop().leave()
+def _undo(trees: list[MovedTree]) -> None:
+    while trees:
+        trees.pop().undo()
 
 
 def _never(land: LandRepository, target: Target, new: str) -> str:

@@ -27,7 +27,6 @@ _UNFINISHED = {
     "rebase-apply": "a rebase is not finished",
     "sequencer": "a cherry-pick or revert is not finished",
     "BISECT_LOG": "a bisection is not finished",
-    "index.lock": "another git process is at work (index.lock)",
 }
 #: Where git notes the branch that a detached tree goes back to.
 _GOES_BACK = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
@@ -37,7 +36,7 @@ class BranchCheckout(Struct, frozen=True, kw_only=True):
     """A person's working tree that has the branch checked out."""
 
     repo: Repository
-    #: Why fleet does not touch its files; empty if nothing is in the way.
+    #: What git has not finished there, in words; empty: nothing.
     why: str = ""
 
 
@@ -100,10 +99,10 @@ def checkouts_of(land: LandRepository, branch: str) -> list[BranchCheckout]:
         if not os.path.isdir(root):  # noqa: PTH112
             if root and not os.path.lexists(f"{git_dir}/locked"):
                 continue  # the worktree's directory is gone: git forgets the entry by itself
-            why = f"the files of {git_dir} are not there"
+            why = "its files are not there"
         else:
             why = unfinished(git_dir)
-        found.append(BranchCheckout(repo=repo, why=f"{root or git_dir}: {why}" if why else ""))
+        found.append(BranchCheckout(repo=repo, why=why))
     return found
 
 

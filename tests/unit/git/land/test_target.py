@@ -30,11 +30,12 @@ def test_the_line_is_the_tip_where_nothing_is_ahead(repo, land):
 
 def test_a_branch_that_was_moved_beside_its_line_is_told(repo, land):
     """What landed stays the line; the next train begins with merging the person's commit."""
-    repo.put("a", "edited\n")
+    repo.put("b", "mine\n")
     work = side_of(repo, land)
     ahead = fold(land.git, repo.first, candidate(work)).commit
     assert isinstance(move(land, read_target(land, "main"), ahead, why="land"), Moved)
-    theirs = repo.commit("theirs")
+    (repo.root / "b").unlink()
+    theirs = repo.commit("theirs", a="edited\n")
     target = read_target(land, "main")
     assert (target.tip, target.line, target.beside) == (theirs, ahead, theirs)
     assert isinstance(move(land, target, ahead, why="land"), Held)
@@ -61,7 +62,7 @@ def test_a_tree_in_the_middle_of_a_rebase_has_its_branch(repo, land):
     repo.git("rebase", "other", ok=False)
     assert repo.git("branch", "--show-current") == ""
     (found,) = read_target(land, "main").checkouts
-    assert found.why == f"{repo.root}: a rebase is not finished"
+    assert found.why == "a rebase is not finished"
 
 
 def test_the_tree_of_core_worktree_counts(tmp_path):

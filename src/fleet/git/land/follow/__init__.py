@@ -1,1 +1,0 @@
-"""A person's working tree follows the branch when accepted work lands."""
