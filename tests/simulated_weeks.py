@@ -133,9 +133,11 @@ class Fleet:
         running = Counter(each.account for each in self.running.values())
         found = {}
         for account in self.accounts:
-            probe = self.states.get(account.name, EMPTY).pace.probe
-            probing = probe in self.running and probe != work.name
-            found[account.name] = AccountStanding(running=running[account.name], probing=probing)
+            found[account.name] = AccountStanding(
+                running=running[account.name],
+                task_id=work.name,
+                at_work=frozenset(self.running) - {work.name},
+            )
         return found
 
     def _begin(self, work: Work, go: Go) -> None:

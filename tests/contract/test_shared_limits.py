@@ -1,14 +1,20 @@
-"""Limits of keys and open circuits, from one host to the others over a real PostgreSQL."""
+"""Limits of keys, from one host to the others over a real PostgreSQL."""
 
 from contextlib import closing
 from datetime import timedelta
 
 import pytest
 
-from fleet.accounts.account_state import EMPTY, LimitRefused, LimitSeen, LoginRefused
+from fleet.accounts.account_state import (
+    EMPTY,
+    AccountReset,
+    LimitRefused,
+    LimitSeen,
+    LoginRefused,
+    held_logins,
+)
 from fleet.accounts.candidates import place_of
 from fleet.accounts.choose_account import Wait
-from fleet.accounts.circuit_breaker import Blamed, Note, RunNoted
 from fleet.config import Config
 from fleet.home import Home, make_home
 from fleet.home.journal import Log
@@ -16,7 +22,7 @@ from fleet.queue.sql.postgres import open_postgres
 from fleet.schemas import Account, RateLimit
 from fleet.schemas.hosts.lease_terms import ALONE
 from fleet.supervisor.hosts.heartbeat import Heartbeat
-from fleet.supervisor.hosts.share_news import hear_limits, tell_circuit, tell_limit
+from fleet.supervisor.hosts.share_news import hear_limits, tell_limit
 from fleet.supervisor.state import SupervisorState
 from tests.builders import NOW, a_task
 from tests.contract.bd_answers import Clock
@@ -103,7 +109,7 @@ def test_a_host_that_starts_later_knows_what_still_holds_and_nothing_else(queue,
     late = host("late", account="work", key="sk-1")
     beat(queue, late)
     assert set(late.accounts.accounts.state("work").windows) == {"five_hour"}
-    assert late.accounts.accounts.state("work").pace.login_refusal == ""
+    assert late.accounts.accounts.state("work").faults == {}
 
 
 def test_a_login_is_of_one_machine(queue, host):
@@ -113,31 +119,14 @@ def test_a_login_is_of_one_machine(queue, host):
     assert not one.heartbeat.exchange.news
 
 
-@pytest.mark.parametrize(
-    ("fault", "name", "held"),
-    [
-        ("account", "claude@theirs", True),
-        ("fabrication", "claude/sonnet", True),
-        ("crash", "claude/sonnet", False),
-        ("missing", "claude", False),
-    ],
-)
-def test_an_open_circuit_holds_the_others_unless_it_is_the_machines_own(
-    queue, host, fault, name, held
-):
-    """A program that breaks on one machine may work on the next."""
+def test_a_refused_key_holds_the_others_until_a_person_resumes_it(queue, host):
+    """A login of a person's own and a program that breaks are of one machine."""
     one = host("one", account="mine", key="sk-1")
     two = host("two", account="theirs", key="sk-1")
-    blamed = Blamed(coder="claude", model="sonnet", account="mine")
-    for number in range(6):
-        noted = RunNoted(note=Note(f"t{number}", 1, fault), why="it said so")
-        for opened, now_held in one.accounts.breaker.note(blamed, noted, NOW):
-            tell_circuit(one, blamed, opened, now_held)
-    assert one.accounts.breaker.held()
+    tell_limit(one, "mine", LoginRefused("the key is not valid", "t1"))
     beat(queue, one, two)
-    assert [each.name for each in two.accounts.breaker.held()] == ([name] if held else [])
-    works = RunNoted(note=Note("t9", 1, None))
-    for opened, now_held in one.accounts.breaker.note(blamed, works, NOW):
-        tell_circuit(one, blamed, opened, now_held)
+    (held,) = held_logins(two.accounts.accounts.states, NOW)
+    assert (held.name, held.cause) == ("theirs", "login")
+    tell_limit(one, "mine", AccountReset())
     beat(queue, one, two)
-    assert two.accounts.breaker.held() == [], "a run elsewhere has shown that it works"
+    assert held_logins(two.accounts.accounts.states, NOW) == ()

@@ -5,7 +5,7 @@ import inspect
 import re
 from pathlib import Path
 
-from fleet.accounts.circuit_breaker import HeldCoder
+from fleet.accounts.account_state import HeldLogin
 from fleet.control.accounts import AccountNow, AccountsView
 from fleet.control.acts.act_table import ActEnd, ActField, ActShown, shown_acts
 from fleet.control.acts.create import KnownPlaces, KnownProject
@@ -50,7 +50,7 @@ SHAPES = (
     Question,
     timeline.Timeline, timeline.Lane, timeline.Segment, timeline.Band,
     UsageView, Spent,
-    AccountsView, AccountNow, Account, Window, HeldCoder, BudgetStatus, Budget,
+    AccountsView, AccountNow, Account, Window, HeldLogin, BudgetStatus, Budget,
     task_graph.TaskGraph, task_graph.GraphEdge,
     comparison_view.ComparisonView, comparison_view.ComparedEntry, Result, Size,
     KnownPlaces, KnownProject, ActEnd, ActShown, ActField,

@@ -10,13 +10,13 @@ import sys
 from datetime import timedelta
 
 from fleet.__main__ import main
-from fleet.accounts import account_state, choose_account, circuit_breaker, rate_windows
+from fleet.accounts import account_state, choose_account, login_faults, rate_windows
 from fleet.settlement import settle_table
 
 
 def hasten(share):
     """Shorten the pauses of the pure rules; a name that another module took over too."""
-    for module in (account_state, choose_account, circuit_breaker, rate_windows, settle_table):
+    for module in (account_state, choose_account, login_faults, rate_windows, settle_table):
         for name, value in list(vars(module).items()):
             if isinstance(value, timedelta):
                 setattr(module, name, value * share)

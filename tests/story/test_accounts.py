@@ -184,7 +184,7 @@ def test_an_account_that_is_resumed_takes_its_tasks_at_once(place):
 
 @only_slow
 def test_a_login_that_was_refused_gets_work_again_by_hand(place):
-    """What is held against it by the breaker is forgotten with the rest, by either command."""
+    """No task is blocked for it or pays for it, and either command frees all that wait."""
     with Vendor({"one": Login(1, HOUR, refuses=401)}) as vendor:
         declare(place, vendor, "one")
         place.supervise()
@@ -192,7 +192,8 @@ def test_a_login_that_was_refused_gets_work_again_by_hand(place):
             vendor.logins["one"] = Login(1, HOUR, refuses=401)
             tasks = [task(place) for _ in range(2)]
             for each in tasks:
-                place.until_status(each, "blocked")
+                place.until(lambda each=each: place.task(each).not_before)
+            assert [place.status(each) for each in tasks] == ["open", "open"]
             assert "held" in place.fleet("status").stdout
             vendor.logins["one"] = Login(50, HOUR)
             assert place.fleet(*words).returncode == 0
@@ -200,8 +201,8 @@ def test_a_login_that_was_refused_gets_work_again_by_hand(place):
             assert "held" not in seen
             assert "cooling" not in seen
             for each in tasks:
-                assert place.fleet("retry", each).returncode == 0
                 place.until_status(each, "closed")
+                assert not any(each.counts for each in endings(place, each)[:-1])
 
 
 def test_a_task_that_waits_for_an_account_says_so(place):

@@ -101,7 +101,7 @@ def test_a_program_that_is_not_there_is_named_in_a_box_too(boxed):
     task = boxed.add("x", coder="absent")
     boxed.until_ended(boxed.supervise("--until-idle"))
     assert boxed.status(task) == "open"
-    (held,) = boxed.log("breaker_open")
+    (held,) = boxed.log("held")
     assert "cannot start: no-such-agent is not on PATH" in held["text"]
 
 

@@ -121,7 +121,7 @@ def test_a_run_that_never_started_has_read_nothing(scene):
     scene.coder("late", 'argv = ["no-such-agent", "{prompt}"]\n')
     scene.fleet("tell", task, TEXT)
     process = scene.supervise()
-    scene.until_logged("breaker_open")
+    scene.until_logged("held")
     scene.kill(process)
     # Its keeper had begun, so it counts as given; had the keeper died first, it would not.
     (scene.folder(task) / "runs/1/started").unlink()

@@ -1,22 +1,21 @@
-"""What is known of one account, and the state after each event. Pure.
+"""The health of one login: limits, pace and what is held, and the state after each event. Pure.
 
 The pace is how many agents an account bears: halved at a refusal, raised step by step. After a wait
 one task tries the account for all others; once its model has answered, one more agent may start for
 every step of time without a refusal.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field, structs
 
-from fleet.accounts import rate_windows
+from fleet.accounts import login_faults, rate_windows
+from fleet.accounts.login_faults import Fault, FaultRecord, Hold, RunShowed, Use
 from fleet.schemas.account import Moment, Window
 from fleet.schemas.event import RateLimit
 
-#: An account whose login or bill was refused is tried again after this long, unless a person
-#: resumes it before.
-_REFUSED = timedelta(minutes=5)
 #: One more agent for each of these without a refusal.
 STEP = timedelta(seconds=5)
 #: This many signs of pressure within this long are no accident.
@@ -25,6 +24,10 @@ _SIGNS, _WITHIN = 3, timedelta(seconds=10)
 _TOGETHER = timedelta(seconds=5)
 #: A clock that was set back by more than this makes every moment of before a guess.
 _SET_BACK = timedelta(hours=1)
+#: An outage of this long needs a person; one that began this long ago is forgotten.
+_LONG, _FORGOTTEN = timedelta(minutes=30), timedelta(days=1)
+#: How much of a CLI's own words is kept.
+_MOST_WORDS = 200
 #: The first pause after a refusal that names none, and the longest.
 _PAUSE, _LONGEST = timedelta(seconds=15), timedelta(minutes=5)
 
@@ -44,11 +47,20 @@ class Pace(Struct, frozen=True, kw_only=True):
     refused_at: Moment | None = None
     refusals: Annotated[int, Meta(ge=0)] = 0
     signs: tuple[Moment, ...] = ()
-    #: What the CLI said as the login, the key or the bill was refused: for a person to mend.
-    login_refusal: str = ""
 
 
 FREE = Pace()
+
+
+class Outage(Struct, frozen=True, kw_only=True):
+    """The vendor's service failed for a task, and has not answered the task since."""
+
+    since: Moment
+    why: str = ""
+    #: How often it failed although other tasks had been answered since the time before.
+    alone: Annotated[int, Meta(ge=0)] = 0
+    #: Another task has been answered since the last time.
+    others: bool = False
 
 
 class AccountState(Struct, frozen=True, kw_only=True):
@@ -56,6 +68,10 @@ class AccountState(Struct, frozen=True, kw_only=True):
 
     windows: dict[str, Window] = field(default_factory=dict[str, Window])
     pace: Pace = FREE
+    #: What the runs of each scope showed: of the login, of a model, of a model in a project.
+    faults: dict[str, FaultRecord] = field(default_factory=dict[str, FaultRecord])
+    #: The tasks for which the vendor's service failed last.
+    outages: dict[str, Outage] = field(default_factory=dict[str, Outage])
     #: The end of a login's tokens that a run has shown to be renewed in time.
     proven_login: Moment | None = None
     #: A run was started on the account: not every CLI tells of limits.
@@ -78,12 +94,17 @@ class LimitRefused(Struct, frozen=True, tag=True):
     limit: RateLimit
     running: int
     model: str = ""
+    task_id: str = ""
+    #: The CLI's own words at an outage.
+    why: str = ""
 
 
 class LoginRefused(Struct, frozen=True, tag=True):
     """A run ended as the account's login, key or bill was refused, with these words."""
 
     why: str = ""
+    #: Empty: the login was refused to no run, or to one on another host.
+    task_id: str = ""
 
 
 class RunStarted(Struct, frozen=True):
@@ -91,6 +112,7 @@ class RunStarted(Struct, frozen=True):
 
     task_id: str
     proving: bool = False
+    use: Use = Use()
 
 
 class ModelAnswered(Struct, frozen=True):
@@ -103,6 +125,7 @@ class ModelAnswered(Struct, frozen=True):
     task_id: str
     slots: int
     login_ends: datetime | None = None
+    use: Use = Use()
 
 
 class RunEnded(Struct, frozen=True):
@@ -116,7 +139,14 @@ class AccountReset(Struct, frozen=True, tag=True):
 
 
 AccountEvent = (
-    LimitSeen | LimitRefused | LoginRefused | RunStarted | ModelAnswered | RunEnded | AccountReset
+    LimitSeen
+    | LimitRefused
+    | LoginRefused
+    | RunStarted
+    | ModelAnswered
+    | RunShowed
+    | RunEnded
+    | AccountReset
 )
 
 
@@ -128,27 +158,47 @@ def after(state: AccountState, event: AccountEvent, now: datetime) -> AccountSta
             return _after_limit_seen(state, event, now)
         case LimitRefused():
             return _after_limit_refused(state, event, now)
-        case LoginRefused(why=why):
-            rest = structs.replace(one_task_tries(pace, now), login_refusal=why)
-            return _paced(state, structs.replace(rest, until=now + _REFUSED, refused_at=now))
-        case RunStarted(task_id=task_id, proving=proving):
-            state = structs.replace(state, used=True)
+        case LoginRefused(why=why, task_id=task_id):
+            faults = login_faults.after_refusal(state.faults, task_id, why, now)
+            return _without_probe(structs.replace(state, faults=faults), task_id)
+        case RunStarted(task_id=task_id, proving=proving, use=use):
+            faults = login_faults.tried_by(state.faults, use, task_id)
+            state = structs.replace(state, used=True, faults=faults)
             tries = pace.unproven or proving
             return _paced(state, structs.replace(pace, probe=task_id)) if tries else state
-        case ModelAnswered(task_id=task_id, slots=slots, login_ends=login_ends):
-            if pace.probe == task_id and login_ends is not None:
-                state = structs.replace(state, proven_login=login_ends)
-            return _paced(state, after_answer(pace, task_id, slots, now))
+        case ModelAnswered():
+            return _after_model_answered(state, event, now)
+        case RunShowed():
+            faults = login_faults.after_run(state.faults, event, now)
+            return structs.replace(state, faults=faults)
         case RunEnded(task_id=task_id):
             # A probe that showed nothing leaves the trial to another task.
-            tried = pace.probe == task_id
-            return _paced(state, structs.replace(pace, probe="")) if tried else state
+            faults = login_faults.given_up_by(state.faults, task_id)
+            outages = {each: state.outages[each] for each in state.outages if each != task_id}
+            state = structs.replace(state, faults=faults, outages=outages)
+            return _without_probe(state, task_id)
         case AccountReset():
             return EMPTY
 
 
 def _paced(state: AccountState, pace: Pace) -> AccountState:
     return structs.replace(state, pace=pace)
+
+
+def _without_probe(state: AccountState, task_id: str) -> AccountState:
+    pace = state.pace
+    return _paced(state, structs.replace(pace, probe="")) if pace.probe == task_id else state
+
+
+def _after_model_answered(state: AccountState, event: ModelAnswered, now: datetime) -> AccountState:
+    task_id, ends = event.task_id, event.login_ends
+    if state.pace.probe == task_id and ends is not None:
+        state = structs.replace(state, proven_login=ends)
+    others = {each: known for each, known in state.outages.items() if each != task_id}
+    outages = {each: structs.replace(known, others=True) for each, known in others.items()}
+    faults = login_faults.after_answer(state.faults, event.use)
+    state = structs.replace(state, outages=outages, faults=faults)
+    return _paced(state, after_answer(state.pace, task_id, event.slots, now))
 
 
 def _after_limit_seen(state: AccountState, event: LimitSeen, now: datetime) -> AccountState:
@@ -165,6 +215,13 @@ def _after_limit_seen(state: AccountState, event: LimitSeen, now: datetime) -> A
 
 def _after_limit_refused(state: AccountState, event: LimitRefused, now: datetime) -> AccountState:
     limit = event.limit
+    faults = login_faults.given_up_by(state.faults, event.task_id)
+    state = structs.replace(state, faults=faults)
+    if limit.kind == "outage" and event.task_id:
+        known = state.outages.get(event.task_id)
+        state = _after_outage(state, known, event, now)
+        if known is not None and known.others:
+            return _without_probe(state, event.task_id)  # the others go on
     if limit.kind in rate_windows.PASSING:
         until = limit.resets_at
         wait = until - now if until and rate_windows.believable(until, now) else None
@@ -173,6 +230,32 @@ def _after_limit_refused(state: AccountState, event: LimitRefused, now: datetime
     windows = dict(rate_windows.with_limit(state.windows, rejected, now, event.model))
     ends = rate_windows.end_of(windows[limit.kind])
     return structs.replace(state, windows=windows, pace=one_task_tries(state.pace, ends))
+
+
+def _after_outage(
+    state: AccountState, known: Outage | None, event: LimitRefused, now: datetime
+) -> AccountState:
+    kept = {each: one for each, one in state.outages.items() if now - one.since < _FORGOTTEN}
+    since = now if known is None else known.since
+    alone = own_outages(state, event.task_id)
+    fresh = Outage(since=since, why=event.why[:_MOST_WORDS], alone=alone)
+    return structs.replace(state, outages={**kept, event.task_id: fresh})
+
+
+def own_outages(state: AccountState, task_id: str) -> int:
+    """How often the service will have failed for this task alone, with one more failure."""
+    known = state.outages.get(task_id)
+    return known.alone + known.others if known is not None else 0
+
+
+def is_being_tried(state: AccountState, task_id: str, trying: frozenset[str]) -> bool:
+    """Whether a task waits for the one that tries the account. `trying`: the tasks at work.
+
+    A probe whose last run met an outage may meet it again: a task without one tries beside it.
+    """
+    probe = state.pace.probe
+    fresh = task_id not in state.outages and probe in state.outages
+    return probe in trying and probe != task_id and not fresh
 
 
 def agents_allowed(pace: Pace, now: datetime) -> int | None:
@@ -235,3 +318,59 @@ def after_answer(pace: Pace, task_id: str, slots: int, now: datetime) -> Pace:
 def _halved(pace: Pace, running: int, now: datetime) -> int:
     before = agents_allowed(pace, now)
     return max(1, (running if before is None else min(running, before)) // 2)
+
+
+class HeldLogin(Struct, frozen=True, kw_only=True):
+    """A login or a model that gets no work, for people."""
+
+    #: The account, with the model and the project that are held.
+    name: str
+    account: str
+    cause: Fault | Literal["outage"]
+    why: str
+    since: datetime
+    until: datetime
+
+    @property
+    def way_on(self) -> str:
+        return f"fleet account resume {self.account}"
+
+
+def held_logins(states: Mapping[str, AccountState], now: datetime) -> tuple[HeldLogin, ...]:
+    """All logins and models that get no work until the next trial, by name; also logins whose
+    vendor fails for long.
+    """
+    found = list[HeldLogin]()
+    for account, state in sorted(states.items()):
+        found += [
+            _held_login(account, scope, record.hold)
+            for scope, record in sorted(state.faults.items())
+            if record.hold is not None
+        ]
+        found += [] if (one := _long_outage(account, state, now)) is None else [one]
+    return tuple(found)
+
+
+def _held_login(account: str, scope: str, hold: Hold) -> HeldLogin:
+    model = scope.removeprefix("model ").removeprefix(login_faults.LOGIN)
+    between = "/" if scope.startswith("model ") else ""
+    return HeldLogin(
+        name=f"{account}{between}{model}",
+        account=account,
+        cause=hold.cause,
+        why=hold.text,
+        since=hold.since,
+        until=hold.until,
+    )
+
+
+def _long_outage(account: str, state: AccountState, now: datetime) -> HeldLogin | None:
+    """The outage of a login that has lasted for long, for all tasks."""
+    outages = sorted(state.outages.values(), key=lambda each: each.since)
+    if not outages or any(each.others for each in outages) or now - outages[0].since < _LONG:
+        return None
+    why = f"its vendor's service fails: {outages[-1].why}".rstrip(": ")
+    until = state.pace.until or now
+    return HeldLogin(
+        name=account, account=account, cause="outage", why=why, since=outages[0].since, until=until
+    )

@@ -146,7 +146,7 @@ def stages_of(place: Place, config: Config, home: Path) -> Stages:
     first = (
         (_named(place.account, place, config, home),)
         if place.account
-        else _seats(place.coder, place.model, config, home)
+        else _seats(place.coder, place.model, place, config, home)
     )
     stages = (first, *(_stage(step, place, config, home) for step in place.fallback))
     return tuple(stage for stage in stages if stage)
@@ -157,24 +157,24 @@ def _stage(step: Step, place: Place, config: Config, home: Path) -> tuple[Seat, 
         case "account":
             return (_named(step.name, place, config, home),)
         case "model":
-            return _seats(place.coder, step.name, config, home)
+            return _seats(place.coder, step.name, place, config, home)
         case "coder":
-            return _seats(step.name, step.model, config, home)
+            return _seats(step.name, step.model, place, config, home)
 
 
 def _named(name: str, place: Place, config: Config, home: Path) -> Seat:
     account = find(name, place.coder, config)
-    return _seat(account, place.model if account.coder == place.coder else "", home)
+    model = place.model if account.coder == place.coder else ""
+    return _seat(account, model, place, home)
 
 
-def _seats(coder: str, model: str, config: Config, home: Path) -> tuple[Seat, ...]:
+def _seats(coder: str, model: str, place: Place, config: Config, home: Path) -> tuple[Seat, ...]:
     """A seat on each account of the coder; accounts of weight 0 serve only where named."""
     accounts = (account for account in accounts_for(coder, config) if account.weight > 0)
-    return tuple(_seat(account, model, home) for account in accounts)
+    return tuple(_seat(account, model, place, home) for account in accounts)
 
 
-def _seat(account: Account, model: str, home: Path) -> Seat:
+def _seat(account: Account, model: str, place: Place, home: Path) -> Seat:
     coders.find(account.coder, home)
-    return Seat(
-        account=account, model=coders.model_of(account.coder, model, home, inherited=not model)
-    )
+    asked = coders.model_of(account.coder, model, home, inherited=not model)
+    return Seat(account=account, model=asked, project=place.cwd)

@@ -11,7 +11,15 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct, structs
 
-from fleet.accounts.account_state import EMPTY, STEP, AccountState, agents_allowed, rests_until
+from fleet.accounts.account_state import (
+    EMPTY,
+    STEP,
+    AccountState,
+    agents_allowed,
+    is_being_tried,
+    rests_until,
+)
+from fleet.accounts.login_faults import Use, hold_for
 from fleet.accounts.rate_windows import end_of, full_window, headroom
 from fleet.schemas.account import Account
 
@@ -37,18 +45,25 @@ class Seat(Struct, frozen=True, kw_only=True):
 
     account: Account
     model: str
+    #: The directory that the task was made for.
+    project: str = ""
 
     @property
     def coder(self) -> str:
         return self.account.coder
+
+    @property
+    def use(self) -> Use:
+        return Use(model=self.model, project=self.project)
 
 
 class AccountStanding(Struct, frozen=True, kw_only=True):
     """What matters of an account at this moment and is not in the `AccountState`."""
 
     running: int = 0
-    #: The task that is to try the account is at work.
-    probing: bool = False
+    #: The task that asks, and the other tasks that are at work.
+    task_id: str = ""
+    at_work: frozenset[str] = frozenset()
     #: What is being done before the account can be used: its secret fetched, its login renewed.
     readying: str = ""
     #: When the tokens of the login end, if that is near and no run has shown that they are renewed.
@@ -155,11 +170,13 @@ def unavailable(
     if (full := full_window(state.windows, seat.model, account.stop_at, now)) is not None:
         text = f"{name} waits for its limit to reset ({full.kind})"
         return Wait(account=name, until=end_of(full), why=text)
+    if (hold := hold_for(state.faults, seat.use, standing.at_work, now)) is not None:
+        text = f"{name} gets no work: {hold.text}"
+        return Wait(account=name, until=hold.until, why=text, person=True, again=True)
     if (until := rests_until(pace, now)) is not None:
-        said = pace.login_refusal
-        text = f"{name} was refused and rests" + (f": {said}" if said else "")
-        return Wait(account=name, until=until, why=text, person=bool(said))
-    if _unproven(state, standing) and standing.probing:
+        return Wait(account=name, until=until, why=f"{name} was refused and rests")
+    tried = is_being_tried(state, standing.task_id, standing.at_work)
+    if _unproven(state, standing) and tried:
         text = f"{name} is being tried by {pace.probe}"
         return Wait(account=name, until=now + _PROBING, why=text)
     raised = None if pace.unproven else agents_allowed(pace, now)

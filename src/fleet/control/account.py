@@ -15,9 +15,8 @@ from fleet import coders, config
 from fleet.accounts import candidates, credentials
 from fleet.accounts.account_state import EMPTY, AccountReset
 from fleet.accounts.account_store import open_accounts
-from fleet.accounts.breaker_store import Breaker
-from fleet.accounts.circuit_breaker import Blamed
 from fleet.accounts.kept_secret import SecretTrouble
+from fleet.accounts.login_faults import LOGIN
 from fleet.config import runtime_toml
 from fleet.config.accounts import name_problem, problem
 from fleet.control import Control
@@ -107,10 +106,7 @@ def resume(fleet: Control, name: str) -> list[Task] | None:
     account = (
         candidates.own_login(name, fleet.config) if _is_own(fleet, name) else fleet.account(name)
     )
-    # The circuit breaker holds a refused login apart from the account's limits.
-    blamed = Blamed(coder=account.coder, account=name)
-    held = Breaker(fleet.home.path).reset_login(blamed, datetime.now(UTC))
-    if account.enabled and state == EMPTY and not held:
+    if account.enabled and state == EMPTY:
         return None
     _forget(fleet, name)
     if not account.enabled:
@@ -152,8 +148,7 @@ def _let_pass(number: int, frame: object) -> None:
 
 def _logged_in(fleet: Control, account: Account) -> None:
     """Forget what was held against the login before."""
-    blamed = Blamed(coder=account.coder, account=account.name)
-    if Breaker(fleet.home.path).reset_login(blamed, datetime.now(UTC)):
+    if LOGIN in open_accounts(fleet.home.path).state(account.name).faults:
         _forget(fleet, account.name)
     if account.enabled:
         wake(fleet, account.coder)
@@ -162,7 +157,7 @@ def _logged_in(fleet: Control, account: Account) -> None:
 def _forget(fleet: Control, name: str) -> None:
     """Drop what is known of the limits of an account."""
     open_accounts(fleet.home.path).apply({name: AccountReset()}, datetime.now(UTC))
-    tell_reset(fleet, accounts=[name])
+    tell_reset(fleet, [name])
 
 
 def _is_own(fleet: Control, name: str) -> bool:

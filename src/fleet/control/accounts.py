@@ -8,11 +8,9 @@ from msgspec import Struct
 
 from fleet import coders
 from fleet.accounts import candidates
-from fleet.accounts.account_state import EMPTY, AccountState, agents_allowed
+from fleet.accounts.account_state import EMPTY, AccountState, HeldLogin, agents_allowed, held_logins
 from fleet.accounts.account_store import open_accounts
-from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.candidates import resting
-from fleet.accounts.circuit_breaker import HeldCoder
 from fleet.accounts.rate_windows import is_current
 from fleet.control import Control
 from fleet.errors import BadInput
@@ -41,23 +39,23 @@ class AccountNow(Struct, frozen=True, kw_only=True):
 
 
 class AccountsView(Struct, frozen=True, kw_only=True):
-    """Every account with windows, and the coders that the breaker holds."""
+    """Every account with windows, and what is held of them."""
 
     as_of: datetime
     accounts: tuple[AccountNow, ...] = ()
-    held: tuple[HeldCoder, ...] = ()
+    held: tuple[HeldLogin, ...] = ()
     #: The budgets of the day.
     budgets: tuple[BudgetStatus, ...] = ()
 
 
 def accounts_view(fleet: Control, now: datetime) -> AccountsView:
-    """The accounts, the coders that are held, and the budgets of the day that concern accounts."""
+    """The accounts, what is held of them, and the budgets of the day that concern accounts."""
     from fleet.control.budget_status import day_budgets
 
     return AccountsView(
         as_of=now,
         accounts=tuple(accounts_now(fleet, now)),
-        held=tuple(Breaker(fleet.home.path).held()),
+        held=held_logins(open_accounts(fleet.home.path).states, now),
         budgets=tuple(each for each in day_budgets(fleet, now) if each.scope != "task"),
     )
 
@@ -97,7 +95,7 @@ def _account_now(
         own=account.is_own,
         windows=tuple(each for each in state.windows.values() if is_current(each, now)),
         shut=wrong or (rest.why if rest else ""),
-        until=rest.until if rest and not rest.person and not wrong else None,
+        until=rest.until if rest and (rest.again or not rest.person) and not wrong else None,
         pace=agents_allowed(state.pace, now),
         unproven=state.pace.unproven,
         tasks=tasks,

@@ -1,11 +1,10 @@
-"""`fleet resume --coder`: work again for a coder that the circuit breaker held."""
+"""`fleet resume --coder`: work again for the logins of a coder that are held."""
 
 from datetime import UTC, datetime
 
-from fleet.accounts.account_state import AccountReset
+from fleet.accounts.account_state import AccountReset, held_logins
 from fleet.accounts.account_store import open_accounts
-from fleet.accounts.breaker_store import Breaker
-from fleet.accounts.candidates import stages_of
+from fleet.accounts.candidates import accounts_for, own_login, stages_of
 from fleet.control import Control
 from fleet.control.hosts.tell_reset import tell_reset
 from fleet.errors import FleetError, Refused
@@ -15,23 +14,21 @@ from fleet.schemas import Task
 
 
 def resume_coder(fleet: Control, coder: str) -> str:
-    """Reset a coder's circuit breaker, and wake the tasks that waited for the coder; returns what
+    """Reset what is held of a coder's logins, and wake the tasks that waited for them; returns what
     the person is told.
     """
-    name = coder.partition("/")[0].partition("@")[0]
-    fleet.check_coder(name)
-    breaker, now = Breaker(fleet.home.path), datetime.now(UTC)
-    meant = [held for held in breaker.held() if coder in (held.coder, held.name)]
-    refused = [held.account for held in meant]
-    held = [held.name for held in meant]
-    if not breaker.reset(coder, now):
+    fleet.check_coder(coder)
+    accounts, now = open_accounts(fleet.home.path), datetime.now(UTC)
+    logins = (*accounts_for(coder, fleet.config), own_login(coder, fleet.config))
+    held = {each.account for each in held_logins(accounts.states, now)}
+    resets = {each.name: AccountReset() for each in logins if each.name in held}
+    if not resets:
         raise Refused(f"{coder} is not held: it gets work", hint="See who is: fleet status")
-    # An account whose login was refused rests for the same refusal.
-    resets = {account: AccountReset() for account in refused if account}
-    open_accounts(fleet.home.path).apply(resets, now)
-    tell_reset(fleet, accounts=resets, circuits=held)
-    tasks = wake(fleet, name)
-    return f"{coder} gets work again; {len(tasks)} tasks waited for it."
+    accounts.apply(resets, now)
+    tell_reset(fleet, resets)
+    tasks = wake(fleet, coder)
+    waited = "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
+    return f"{coder} gets work again; {waited} waited for it."
 
 
 def wake(fleet: Control, coder: str) -> list[Task]:

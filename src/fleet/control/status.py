@@ -5,10 +5,9 @@ from datetime import datetime
 
 from msgspec import Struct, field
 
+from fleet.accounts.account_state import HeldLogin, held_logins
 from fleet.accounts.account_store import open_accounts
-from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.candidates import all_resting
-from fleet.accounts.circuit_breaker import HeldCoder
 from fleet.control import Control
 from fleet.control.budget_status import day_budgets
 from fleet.control.landing.open_landings import LandingTask, behind_words, landing_tasks
@@ -45,8 +44,8 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     cooling: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
     #: Accounts that get no work until a person does something about them, and why.
     shut: Mapping[str, str] = field(default_factory=dict[str, str])
-    #: Coders that fail again and again and get no work.
-    held: tuple[HeldCoder, ...] = ()
+    #: Logins, or models on them, that get no work until they are tried again.
+    held: tuple[HeldLogin, ...] = ()
     #: The budgets of the day, and how much of them is spent.
     budgets: tuple[BudgetStatus, ...] = ()
     #: Why the queue cannot be used, and what to do about it.
@@ -82,7 +81,8 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
         tasks, problem, hint = {}, error.message, error.hint
     # A supervisor counts its runs itself; without one the runs have to be looked at.
     look = holder is None and tasks.get("in_progress")
-    landing = landing_tasks(fleet)
+    landing, accounts = landing_tasks(fleet), open_accounts(fleet.home.path).states
+    held = held_logins(accounts, now)
     return FleetStatus(
         home=str(fleet.home.path),
         queue=fleet.config.queue.partition(":")[0],
@@ -93,9 +93,9 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
         slots=fleet.config.max_concurrent,
         paused=since is not None,
         paused_since=since,
-        cooling=all_resting(open_accounts(fleet.home.path).states, fleet.config, now),
+        cooling=all_resting(accounts, fleet.config, now),
         shut=_shut_accounts(fleet, now),
-        held=tuple(Breaker(fleet.home.path).held()),
+        held=held,
         budgets=tuple(day_budgets(fleet, now)),
         queue_problem=problem or (published.queue_problem if holder else ""),
         queue_hint=hint,

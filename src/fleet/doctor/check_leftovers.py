@@ -6,10 +6,11 @@ Processes are found by the mark of their run, as the supervisor finds them, neve
 
 import os
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
-from fleet.accounts.breaker_store import Breaker
+from fleet.accounts.account_state import held_logins
+from fleet.accounts.account_store import open_accounts
 from fleet.config import KEYS
 from fleet.control import Control
 from fleet.control.notify.notify_status import untold
@@ -33,11 +34,10 @@ _STARTING = 60.0
 
 
 def held(installation: Installation) -> Iterator[CheckResult]:
-    for each in Breaker(installation.home.path).held():
-        text = f"{each.name} gets no work since {each.since.astimezone():%F %H:%M}: {each.text}"
-        yield CheckResult(
-            "held", "warning", text, f"Mend it, then: fleet resume --coder {each.coder}"
-        )
+    states = open_accounts(installation.home.path).states
+    for each in held_logins(states, datetime.now(UTC)):
+        text = f"{each.name} gets no work since {each.since.astimezone():%F %H:%M}: {each.why}"
+        yield CheckResult("held", "warning", text, f"Mend it, then: {each.way_on}")
 
 
 def channels(installation: Installation) -> Iterator[CheckResult]:

@@ -452,6 +452,11 @@ RULES: tuple[ClaimRule, ...] = (
 
 #: Rules about where the work is: the session that did the work can mend it in a step or two.
 MISPLACED = frozenset({"work_elsewhere", "unrelated_history", "shared_path"})
+#: Rules about words that nothing stands behind: a model that breaks them again and again is held.
+MADE_UP = frozenset(
+    {"no_tools", "only_failures", "pseudo_calls", "claimed_tests", "claimed_checks"}
+    | {"phantom_agents"}
+)
 #: Nothing else is wrong with the claim: the agent may know why nothing had to change.
 UNCHANGED = ("no_effect",)
 

@@ -7,6 +7,10 @@ from msgspec import Struct
 
 from fleet.schemas.event import RateLimit, Reason
 from fleet.schemas.policy import LimitName
+from fleet.schemas.shown_text import first_line
+
+#: How much of a CLI's own words is kept of a refusal.
+_MOST_WORDS = 200
 
 
 class Finished(Struct, frozen=True, kw_only=True, tag=True):
@@ -31,8 +35,14 @@ class Failed(Struct, frozen=True, kw_only=True, tag=True):
 
     @property
     def is_for_a_person(self) -> bool:
-        """No retry helps: a person has to log in, pay, trust a directory or change the set-up."""
-        return self.reason in ("auth", "billing", "wrong_account", "untrusted", "no_terminal")
+        """No retry helps: a person has to trust a directory or change the set-up."""
+        return self.reason in ("wrong_account", "untrusted", "no_terminal")
+
+    @property
+    def said(self) -> str:
+        """The first line of the CLI's own words; the reason where it had none."""
+        said = first_line(self.detail).rstrip(". ")[:_MOST_WORDS]
+        return said or self.reason.replace("_", " ")
 
 
 class RateLimited(Struct, frozen=True, kw_only=True, tag=True):

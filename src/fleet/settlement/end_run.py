@@ -219,13 +219,15 @@ def end_of(
     elsewhere: bool = False,
     attempts: int | None = None,
     short: str = "",
+    own_outages: int = 0,
 ) -> RunEnd:
     """Decide what becomes of the task of a run that ended so. Writes nothing.
 
     A run whose inspection was stopped is not judged by its own ending: the stop is how it ended.
     `elsewhere`: the task may go on with another account, model or coder. `jitter`, between 0 and 1,
     spreads retries. `attempts` is how many failed before on all hosts; None: there is one host.
-    `short` is what the machine is short of.
+    `short` is what the machine is short of, `own_outages` how often the vendor's service failed for
+    this task alone.
     """
     if found.abandoned:
         outcome = ended.stop_reason or outcome
@@ -260,6 +262,7 @@ def end_of(
         answered=is_answered(run),
         resumed=resumed,
         progress=progress,
+        own_outages=own_outages,
         elsewhere=elsewhere,
         jitter=jitter,
         wait=timedelta(seconds=config.retry_wait_s),

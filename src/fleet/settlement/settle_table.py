@@ -64,6 +64,8 @@ from fleet.settlement.sent_back import LandTries, refuse_merge
 
 #: Context runs out this often in a row without progress before it counts as a failure.
 FULL_CONTEXTS = 3
+#: An outage of one task alone is for a person after this many runs.
+OWN_OUTAGES = 3
 #: A run that never gets so far as to start its agent is tried this often in a row.
 NEVER_STARTED = 8
 _LONGEST_WAIT = timedelta(minutes=5)
@@ -141,6 +143,9 @@ class Facts(Struct, frozen=True, kw_only=True):
     resumed: bool = False
     #: The agent's plan, its notes or its directory changed during this run.
     progress: bool
+    #: How often the vendor's service failed for this task while other tasks were answered, if it
+    #: failed for this run.
+    own_outages: int = 0
     #: The task may go on with another account, model or coder.
     elsewhere: bool = False
     #: Random, between 0 and 1: spreads tasks that wait for the same moment.
@@ -172,6 +177,9 @@ def _by_outcome(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
     match outcome:
         case Finished(denied=denied):
             return _finished(denied, facts, now)
+        case RateLimited() if _is_own_outage(outcome, facts):
+            what = f"{_refusal(outcome)} ({facts.own_outages} times, while other tasks went on)"
+            return blocked(ToMend(what=what), facts.task_id)
         case RateLimited() if facts.elsewhere:
             return released(f"{_refusal(outcome)}: goes on where there is room")
         case RateLimited(limit=limit):
@@ -198,10 +206,10 @@ def _by_outcome(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             return stopped(outcome, facts.task_id)
         case Failed(reason=reason, detail=detail) if outcome.is_account and facts.elsewhere:
             return released(f"{reason}: {detail}: goes on with another account")
-        case Failed(reason="no_key", detail=detail):
+        case Failed(reason=reason) if outcome.is_account or reason == "model_not_found":
             wait = spread(now + UNDATED, now, facts.jitter)
-            what = detail.rstrip(". ") or "its key is missing"
-            return released(f"{what}: its account is held", not_before=wait)
+            held = "account" if outcome.is_account else "model"
+            return released(f"{reason}: {outcome.said}: its {held} is held", not_before=wait)
         case Failed(reason="stale_login"):
             return released("its access token had ended: its session goes on with a new one")
         case Failed() if outcome.is_for_a_person:
@@ -288,6 +296,10 @@ def _unchanged(claim: str, facts: Facts) -> Decision:
 def _asked(question: str, facts: Facts) -> Decision:
     """The agent asks something; fleet's own mark before the question goes."""
     return blocked(Asks(text=question.removeprefix(MARK).strip()), facts.task_id)
+
+
+def _is_own_outage(outcome: RateLimited, facts: Facts) -> bool:
+    return outcome.limit.kind == "outage" and facts.own_outages >= OWN_OUTAGES
 
 
 def _refusal(outcome: RateLimited) -> str:

@@ -328,10 +328,10 @@ class Assignments:
         """The runs that are followed, for a thread beside the loop."""
         return [run.run for each in list(self._table.values()) if (run := each.run) is not None]
 
-    def at_work(self, task_id: str) -> bool:
-        """The task has a run, or is about to have one."""
-        found = self._table.get(task_id)
-        return found is not None and not isinstance(found.stage, Claimed)
+    def at_work(self) -> frozenset[str]:
+        """The tasks that have a run, or are about to have one."""
+        table = self._table.items()
+        return frozenset(name for name, each in table if not isinstance(each.stage, Claimed))
 
     def by_account(self) -> Counter[str]:
         """How many agents each account has at work, or may have."""

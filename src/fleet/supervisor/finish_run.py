@@ -11,7 +11,6 @@ from pathlib import Path
 
 from msgspec import structs
 
-from fleet.accounts.circuit_breaker import Blamed, Note, RunNoted, fault_of, spare_probe
 from fleet.errors import FleetError, InvalidTask
 from fleet.evidence.inspect_run import Inspection, inspect_run
 from fleet.evidence.verify_place import InspectedRun
@@ -35,13 +34,13 @@ from fleet.schemas import (
     bears_out,
 )
 from fleet.schemas.decision import OURS, Decision
-from fleet.schemas.units import shown_span
 from fleet.settlement.end_run import RunEnd, due_inspection, end_of, note_end, outcome_of
+from fleet.settlement.login_fault import fault_of, spare_probe
 from fleet.settlement.run_record import ExitedRun
 from fleet.settlement.settle_table import damaged
 from fleet.supervisor.active.message_receipts import note_messages, note_undelivered
 from fleet.supervisor.assignments import ActiveRun, Assignment, Finishing, Inspecting, Sending
-from fleet.supervisor.hosts.share_news import tell_circuit, tell_limit, tell_spending
+from fleet.supervisor.hosts.share_news import tell_limit, tell_spending
 from fleet.supervisor.queue_io.plan_epics import close_epics, mark_end
 from fleet.supervisor.queue_io.queue_thread import DueSettlement
 from fleet.supervisor.queue_io.reopen_tasks import go_on_if_answered, undo_close, wake_next
@@ -221,6 +220,7 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
         fence=assignment.lease.fence, jitter=jitter, elsewhere=elsewhere,
         attempts=assignment.lease.task.attempts if state.config.shares_queue else None,
         short=low_disk(state.home.path),
+        own_outages=state.accounts.own_outages(run),
     )  # fmt: skip
     tell_spending(state, *state.meter.record(run, end.receipt))
     state.meter.announce_near()
@@ -335,27 +335,12 @@ def report_trips(log: Log, run: ActiveRun) -> None:
 def _blame(
     state: SupervisorState, run: ActiveRun, ending: Ending, now: datetime, *, missing: bool
 ) -> Ending:
-    """Give a coder that fails again and again no work; the ending, which spares a failed probe."""
-    fault = fault_of(ending, missing=missing)
-    coder, task_id = run.coder, run.task_id
-    blamed = Blamed(coder=coder.name, model=coder.model, account=run.account)
-    breaker = state.accounts.breaker
-    probe = breaker.probed(blamed, task_id)
-    if fault == "unknown":
-        breaker.give_up_probe(task_id, now)
+    """Hold a login, or a model on it, that fails by itself; the ending, which spares a failed
+    trial.
+    """
+    found = fault_of(ending, missing=missing)
+    if found is None:
         return ending
-    note = Note(task_id, run.run.number, fault)
-    noted = RunNoted(note=note, version=run.totals.version, why=ending.why)
-    for name, opened in breaker.note(blamed, noted, now):
-        tell_circuit(state, blamed, name, opened)
-        if opened is None:
-            state.log.say("breaker_closed", f"{name} works again and gets work")
-            continue
-        again = "still gets" if opened.since < now else "gets"
-        pause = shown_span((opened.until - now).total_seconds())
-        text = f"{name} {again} no work for {pause}: {opened.text}"
-        way = f"Then one task tries it. To go on at once: fleet resume --coder {opened.coder}"
-        state.log.say("breaker_open", f"{text}. {way}", coder=name)
-        if probe:
-            ending = spare_probe(ending, opened)
-    return ending
+    tries = state.accounts.tries_held(run)
+    held = state.accounts.note_fault(run, found.fault, found.why, now)
+    return spare_probe(ending, held.until) if tries and held is not None else ending

@@ -15,6 +15,9 @@ from fleet.accounts.account_state import (
     RunEnded,
     RunStarted,
     after,
+    held_logins,
+    is_being_tried,
+    own_outages,
 )
 from fleet.accounts.account_store import open_accounts
 from fleet.schemas import RateLimit
@@ -31,9 +34,56 @@ def history(*events, now=NOW):
     return state
 
 
-def test_a_refused_login_rests_for_a_while():
-    """So that not every task meets it."""
-    assert history(LoginRefused()).pace.until == NOW + timedelta(minutes=5)
+OUTAGE = RateLimit(kind="outage")
+
+
+def down(task_id):
+    """The vendor's service failed for a run of this task."""
+    return LimitRefused(OUTAGE, 1, task_id=task_id, why="500 from the vendor")
+
+
+def test_an_outage_of_one_task_while_others_are_answered_holds_up_no_other():
+    """It counts for that task alone, and the account rests no more for it."""
+    state = history(down("bad"))
+    assert state.pace.until is not None
+    assert own_outages(state, "bad") == 0
+    for number in (1, 2, 3):
+        state = after(state, ModelAnswered("good", 3), NOW + number * HOUR)
+        assert own_outages(state, "bad") == number
+        before = state.pace
+        state = after(state, down("bad"), NOW + number * HOUR)
+        assert state.pace == before
+    answered = after(state, ModelAnswered("bad", 3), NOW)
+    assert own_outages(answered, "bad") == 0
+
+
+def test_an_outage_that_nobody_gets_through_counts_against_no_task():
+    """The vendor is down for all, however often one task tries."""
+    state = history(*[down("a"), down("b")] * 5)
+    assert own_outages(state, "a") == own_outages(state, "b") == 0
+
+
+def test_a_task_without_an_outage_tries_beside_one_with():
+    """A task that fails again and again is not the only one to try the account for all."""
+    state = history(down("bad"), RunStarted("bad"))
+    assert state.pace.probe == "bad"
+    trying = frozenset({"bad"})
+    assert not is_being_tried(state, "urgent", trying)
+    state = after(state, RunStarted("urgent"), NOW)
+    assert is_being_tried(state, "third", trying | {"urgent"})
+    assert is_being_tried(state, "bad", trying | {"urgent"})
+    assert not is_being_tried(state, "third", frozenset())
+
+
+def test_an_outage_of_half_an_hour_is_shown_to_a_person():
+    """With the vendor's words, until a task is answered."""
+    state = history(down("a"))
+    assert held_logins({"work": state}, NOW + timedelta(minutes=29)) == ()
+    (held,) = held_logins({"work": state}, NOW + timedelta(minutes=31))
+    assert (held.cause, held.name, held.since) == ("outage", "work", NOW)
+    assert held.why == "its vendor's service fails: 500 from the vendor"
+    answered = after(state, ModelAnswered("b", 3), NOW + HOUR)
+    assert held_logins({"work": answered}, NOW + 2 * HOUR) == ()
 
 
 def test_a_refused_window_is_tried_by_one_task_at_its_end():
@@ -118,4 +168,4 @@ def test_a_file_of_an_earlier_release_is_read(tmp_path):
     store = open_accounts(tmp_path)
     assert store.states == {"work": history(REFUSED)}
     written = msgspec.json.encode(dict(store.states)).decode()
-    assert written.replace(',"login_refusal":""', "").replace(',"used":false', "") == old
+    assert written.replace(',"faults":{},"outages":{}', "").replace(',"used":false', "") == old

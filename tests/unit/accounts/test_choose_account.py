@@ -49,10 +49,9 @@ def test_a_refused_login_is_told_in_its_words_and_waits_for_a_person():
     """`was refused and rests` hid that a variable was missing, and a run until idle never ended."""
     states = {"a": after(EMPTY, LoginRefused("Missing environment variable: `KEY`"), NOW)}
     found = chosen([seat("a")], states=states)
-    assert (found.why, found.person) == (
-        "a was refused and rests: Missing environment variable: `KEY`", True
-    )  # fmt: skip
-    assert not chosen([seat("a")], states={"a": after(EMPTY, LoginRefused(), NOW)}).person
+    why = "a gets no work: its login or account is refused: Missing environment variable: `KEY`"
+    assert (found.why, found.person, found.again) == (why, True, True)
+    assert found.until > NOW
 
 
 def test_work_is_spread_by_weight():
@@ -105,7 +104,10 @@ def test_one_task_tries_an_account_after_its_wait():
     assert found.proving
     state = after(state, RunStarted("t1", proving=True), NOW)
     wait = choose(
-        [[seat("a")]], {"a": state}, {"a": AccountStanding(running=1, probing=True)}, later
+        [[seat("a")]],
+        {"a": state},
+        {"a": AccountStanding(running=1, at_work=frozenset({"t1"}))},
+        later,
     )
     assert wait.until < later + timedelta(minutes=1)
     state = after(state, ModelAnswered("t1", 50), later)
@@ -120,8 +122,9 @@ def test_a_login_that_is_about_to_end_is_used_by_one_at_a_time():
     soon = AccountStanding(login_ends=NOW, running=0)
     found = choose([[seat("a")]], {}, {"a": soon}, NOW)
     assert found.proving
-    busy = AccountStanding(login_ends=NOW, running=1, probing=True)
-    assert isinstance(choose([[seat("a")]], {}, {"a": busy}, NOW), Wait)
+    busy = AccountStanding(login_ends=NOW, running=1, at_work=frozenset({"t1"}))
+    state = after(EMPTY, RunStarted("t1", proving=True), NOW)
+    assert isinstance(choose([[seat("a")]], {"a": state}, {"a": busy}, NOW), Wait)
 
 
 def test_what_only_a_person_can_open_is_told_apart():

@@ -128,6 +128,11 @@ ROWS = [
     ("Finished, no claim", Finished(), facts()),
     ("RateLimited", LIMIT, facts()),
     ("RateLimited, an outage of the vendor", OUTAGE, facts()),
+    (
+        "RateLimited, an outage of this task alone, the third",
+        OUTAGE,
+        facts(own_outages=3, elsewhere=True),
+    ),
     ("RateLimited, with another account, model or coder", LIMIT, facts(elsewhere=True)),
     (
         "ContextFull, with progress",
@@ -150,6 +155,7 @@ ROWS = [
     ("Failed for its account (login, money)", Failed(reason="auth"), facts()),
     ("Failed, as its access token had ended", Failed(reason="stale_login"), facts()),
     ("Failed, as its key is missing", Failed(reason="no_key"), facts()),
+    ("Failed, as its model is not known", Failed(reason="model_not_found"), facts()),
     ("Failed for its account, with another", Failed(reason="auth"), facts(elsewhere=True)),
     ("Failed for the set-up (trust, terminal)", Failed(reason="untrusted"), facts()),
     (
@@ -399,6 +405,8 @@ def test_no_words_of_an_agent_can_break_a_queue(outcome, given_facts):
             pass
         case Blocked(waits=waits):
             text = waits_words(waits, "fleet-1")
+        case Released():
+            text = decision.why
         case other:
             pytest.fail(f"{other}")
     assert len(text) < 5000

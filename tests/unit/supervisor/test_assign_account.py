@@ -11,7 +11,7 @@ from fleet.accounts.account_state import EMPTY, AccountReset, LoginRefused
 from fleet.accounts.account_store import open_accounts
 from fleet.accounts.candidates import place_of
 from fleet.accounts.choose_account import Go, Wait
-from fleet.accounts.circuit_breaker import fault_of
+from fleet.accounts.login_faults import LOGIN
 from fleet.coders.claude import ClaudeCoder
 from fleet.config import Config
 from fleet.files import json_record
@@ -19,6 +19,7 @@ from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Account, Blocked, Event, Failed, Lease, RateLimit, RateLimited
 from fleet.settlement.end_run import by_stream
+from fleet.settlement.login_fault import fault_of
 from fleet.settlement.settle_table import Facts, decide
 from fleet.supervisor.active.assign_account import AccountAssigner
 from fleet.supervisor.active.budget_meter import BudgetMeter
@@ -187,7 +188,7 @@ def test_a_project_that_sets_a_key_closes_no_account(home, assigner):
     assert isinstance(decision.settlement, Blocked)
     assert not decision.counts
     ending = an_ending(wrong, decision.settlement, counts=False)
-    assert fault_of(ending, missing=False) == "unknown"
+    assert fault_of(ending, missing=False) is None
     assigner.run_ended(live, ending, 1.0, NOW)
     assert assigner.accounts.state("work") == EMPTY
 
@@ -287,9 +288,9 @@ def test_a_box_whose_token_had_ended_is_held_against_nobody(home, assigner):
     assert outcome == Failed(reason="stale_login", detail="401")
     assert assigner.as_stale(other, refused, settings) == refused
     ending = an_ending(outcome=outcome)
-    assert fault_of(ending, missing=False) == "unknown"
+    assert fault_of(ending, missing=False) is None
     assigner.run_ended(run, ending, 1.0, NOW)
-    assert assigner.accounts.state("work").pace.login_refusal == ""
+    assert assigner.accounts.state("work").faults == {}
 
 
 def test_a_boxed_task_waits_for_the_renewal_of_its_login(home, assigner, pool):
@@ -317,4 +318,4 @@ def test_a_boxed_task_waits_for_the_renewal_of_its_login(home, assigner, pool):
         "its login could not be renewed (it is logged out): fleet account login work"
     )
     assert found.person
-    assert "could not be renewed" in assigner.accounts.state("work").pace.login_refusal
+    assert "could not be renewed" in assigner.accounts.state("work").faults[LOGIN].hold.why

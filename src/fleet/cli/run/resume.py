@@ -1,4 +1,4 @@
-"""`fleet resume`: let runs begin again, or give a held coder work again."""
+"""`fleet resume`: let runs begin again, or give the held logins of a coder work again."""
 
 import click
 
@@ -20,13 +20,13 @@ from fleet.home import Home
 @click.option(
     "--coder",
     metavar="NAME",
-    help="Give a coder work again that got none, as its runs failed.",
+    help="Give all held logins of a coder work again.",
     shell_complete=coder_names,
 )
 def command(retry_stopped: bool, coder: str | None) -> int:
     """Start runs again after `fleet pause` or `fleet stop --all`.
 
-    With --coder: give work to a coder that fleet holds (see `fleet status`), and nothing else.
+    With --coder: give work to logins that fleet holds (see `fleet status`), and nothing else.
     """
     fleet = control.opened()
     if coder is not None:

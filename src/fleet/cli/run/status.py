@@ -60,8 +60,7 @@ def rows(found: FleetStatus, now: datetime) -> list[tuple[str, str]]:
     rows += [("untold", f"{each}. See: fleet notify") for each in found.untold]
     for held in found.held:
         tried = f"tried again at {moment(held.until, now)}" if held.until > now else "tried next"
-        way_on = f"To go on: fleet resume --coder {held.coder}"
-        rows.append(("held", f"{held.name}, {tried}: {held.text}. {way_on}"))
+        rows.append(("held", f"{held.name}, {tried}: {held.why}. To go on: {held.way_on}"))
     rows += [("budget", _budget(each)) for each in found.budgets]
     rows.append(("queue", found.queue_problem or f"{found.queue}, {_tasks(found)}"))
     rows += [("", found.queue_hint)] if found.queue_hint else []

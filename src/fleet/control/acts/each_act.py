@@ -196,7 +196,7 @@ class ResumeAct(Act, frozen=True, kw_only=True):
 
     verb = "resume"
 
-    #: A coder that is held and gets work again; nothing else is resumed then.
+    #: A coder whose held logins get work again; nothing else is resumed then.
     coder: LineText | None = None
     retry_stopped: bool = False
 

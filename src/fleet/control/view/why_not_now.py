@@ -40,7 +40,7 @@ class SupervisorNow(Struct, frozen=True, kw_only=True):
     queue_hint: str = ""
     #: What the machine is short of, so that nothing new is started.
     shortage: str = ""
-    #: Why tasks are not started, a sentence each: coders that are held, budgets that are spent.
+    #: Why tasks are not started, a sentence each: logins that are held, budgets that are spent.
     hindrances: tuple[str, ...] = ()
     budgets: tuple[BudgetStatus, ...] = ()
     lost_log_lines: int = 0
@@ -75,7 +75,7 @@ def conditions(fleet: Control, now: datetime) -> Conditions:
         slots=fleet.config.max_concurrent,
         queue_problem=published.queue_problem,
         shortage=published.shortage,
-        hindrances=tuple(_hindrances(fleet, spent)),
+        hindrances=tuple(_hindrances(fleet, spent, now)),
         budgets=tuple(budgets),
         lost_log_lines=published.lost_log_lines,
     )
@@ -94,18 +94,19 @@ def own_conditions(fleet: Control, now: datetime) -> Conditions:
 
 
 def hindrances(fleet: Control, now: datetime) -> list[str]:
-    """Why tasks are not started, a sentence each: coders that are held, budgets that are spent."""
+    """Why tasks are not started, a sentence each: logins that are held, budgets that are spent."""
     from fleet.control.budget_status import day_budgets
 
-    return _hindrances(fleet, [each for each in day_budgets(fleet, now) if each.reached])
+    return _hindrances(fleet, [each for each in day_budgets(fleet, now) if each.reached], now)
 
 
-def _hindrances(fleet: Control, spent: Sequence[BudgetStatus]) -> list[str]:
-    from fleet.accounts.breaker_store import Breaker
+def _hindrances(fleet: Control, spent: Sequence[BudgetStatus], now: datetime) -> list[str]:
+    from fleet.accounts.account_state import held_logins
+    from fleet.accounts.account_store import open_accounts
 
     held = [
-        f"{each.name} gets no work: {each.text}. To go on: fleet resume --coder {each.coder}"
-        for each in Breaker(fleet.home.path).held()
+        f"{each.name} gets no work: {each.why}. To go on: {each.way_on}"
+        for each in held_logins(open_accounts(fleet.home.path).states, now)
     ]
     return held + [_spent_words(each) for each in spent]
 

@@ -2,9 +2,7 @@
 
 from fleet.accounts import candidates
 from fleet.accounts.account_store import open_accounts
-from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.choose_account import AccountStanding, Seat, Wait, choose
-from fleet.accounts.circuit_breaker import Blamed
 from fleet.control import Control, accounts
 from fleet.control.view.why_not_now import Conditions
 from fleet.errors import FleetError
@@ -22,7 +20,9 @@ def why_put_off(fleet: Control, task: Task, at: Conditions) -> str:
         standings = {
             seat.account.name: AccountStanding(
                 running=len(at.on_account.get(seat.account.name, ())),
-                trouble=_trouble(fleet, seat, task, at),
+                task_id=task.id,
+                at_work=frozenset(at.on_account.get(seat.account.name, ())) - {task.id},
+                trouble=_trouble(fleet, seat, at),
             )
             for stage in stages
             for seat in stage
@@ -33,14 +33,10 @@ def why_put_off(fleet: Control, task: Task, at: Conditions) -> str:
     return found.why if isinstance(found, Wait) else ""
 
 
-def _trouble(fleet: Control, seat: Seat, task: Task, at: Conditions) -> str:
+def _trouble(fleet: Control, seat: Seat, at: Conditions) -> str:
     name = seat.account.name
     for status in at.supervisor.budgets:
         if status.reached and status.scope == "account" and status.name == name:
             return spent_words(status)
-    blamed = Blamed(coder=seat.coder, model=seat.model, account=name)
-    held = Breaker(fleet.home.path).admit(blamed, task.id, at.now, lambda _: True)
-    if held is not None:
-        return f"{held.name} gets no work: {held.text}"
     found = "" if seat.account.is_own else accounts.trouble(seat.account, fleet.home.path)
     return f"account {name} gets no work: {found}" if found else ""

@@ -17,7 +17,8 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from fleet import __version__
-from fleet.accounts.breaker_store import Breaker
+from fleet.accounts.account_state import held_logins
+from fleet.accounts.account_store import open_accounts
 from fleet.control import Control
 from fleet.control.accounts import accounts_now
 from fleet.control.notify.notify_status import notify_status
@@ -221,11 +222,12 @@ class FleetMetrics(Collector):
         for budget in now.supervisor.budgets:
             budgets.add_metric([budget.scope, budget.name], budget.spent.share_of(budget.budget))
         yield budgets
+        states = open_accounts(self._fleet.home.path).states
         held = GaugeMetricFamily(
-            "fleet_breaker_open", "Coders that fail and get no work.", labels=["coder", "name"]
+            "fleet_login_held", "Logins that get no work.", labels=["account", "name", "cause"]
         )
-        for each in Breaker(self._fleet.home.path).held():
-            held.add_metric([each.coder, each.name], 1)
+        for each in held_logins(states, self._now):
+            held.add_metric([each.account, each.name, each.cause], 1)
         yield held
 
     def _telling(self) -> Families:

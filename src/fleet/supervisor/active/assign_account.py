@@ -12,15 +12,17 @@ from fleet import coders
 from fleet.accounts import candidates, credentials
 from fleet.accounts.account_state import (
     AccountEvent,
+    HeldLogin,
     LimitRefused,
     LimitSeen,
     LoginRefused,
     ModelAnswered,
     RunEnded,
     RunStarted,
+    held_logins,
+    own_outages,
 )
 from fleet.accounts.account_store import open_accounts
-from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.candidates import Place, Stages
 from fleet.accounts.choose_account import (
     AccountStanding,
@@ -31,8 +33,8 @@ from fleet.accounts.choose_account import (
     choose,
     retry_at,
 )
-from fleet.accounts.circuit_breaker import Blamed
 from fleet.accounts.kept_secret import KeyringAnswer, KeyringCache, Workers, keyring_place
+from fleet.accounts.login_faults import Fault, Note, RunShowed, Use, tries
 from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.errors import FleetError
@@ -40,14 +42,12 @@ from fleet.home import Home
 from fleet.home.journal import Log
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import Account, Failed, Outcome, RateLimited, Task
-from fleet.schemas.shown_text import one_line
+from fleet.schemas.shown_text import first_line
+from fleet.schemas.units import shown_span
 from fleet.spending.budgets import next_day, spent_words
 from fleet.supervisor.active.budget_meter import BudgetMeter
 from fleet.supervisor.active.keep_logins import LoginKeeper
 from fleet.supervisor.assignments import Active, ActiveRun, Assignments, Stopping
-
-#: How much of a CLI's own words is kept of a refusal.
-_MOST_WORDS = 200
 
 
 class AccountAssigner:
@@ -65,7 +65,6 @@ class AccountAssigner:
     ) -> None:
         self.accounts = open_accounts(home.path, self._say_unwritten)
         self._home, self._log, self._env = home, log, env
-        self.breaker = Breaker(home.path)
         self._keyring = KeyringCache(pool)
         self.logins = LoginKeeper(
             home.path, pool=pool, log=log, env=env, on_failure=self._login_failed
@@ -117,24 +116,23 @@ class AccountAssigner:
     def _standings(
         self, stages: Stages, task_id: str, now: datetime, *, boxed: bool = False
     ) -> dict[str, AccountStanding]:
-        running = self._assignments.by_account()
+        running, at_work = self._assignments.by_account(), self._assignments.at_work()
         found: dict[str, AccountStanding] = {}
         for stage in stages:
             for seat in stage:
                 name = seat.account.name
-                standing = self._standing(seat, running[name], task_id, now, boxed=boxed)
+                standing = self._standing(seat, running[name], now, boxed=boxed)
+                standing = structs.replace(standing, task_id=task_id, at_work=at_work - {task_id})
                 if name not in found or standing.trouble:
                     found[name] = standing
         return found
 
-    def _standing(
-        self, seat: Seat, running: int, task_id: str, now: datetime, *, boxed: bool
-    ) -> AccountStanding:
+    def _standing(self, seat: Seat, running: int, now: datetime, *, boxed: bool) -> AccountStanding:
         account = seat.account
         state = self.accounts.state(account.name)
         secret, known = self._secret(account, now)
-        trouble, until = self._trouble(seat, task_id, secret, now)
-        kind, probe = self._kind(account), state.pace.probe
+        trouble, until = self._trouble(seat, secret, now)
+        kind = self._kind(account)
         ends = credentials.login_ends(account, kind, self._env, now)
         readying = "" if known else f"the secret of {account.name} is being fetched"
         if boxed and not trouble and account.enabled:
@@ -145,7 +143,6 @@ class AccountAssigner:
                 readying = f"the login of {account.name} is being renewed"
         return AccountStanding(
             running=running,
-            probing=bool(probe) and probe != task_id and self._assignments.at_work(probe),
             login_ends=None if ends == state.proven_login else ends,
             readying=readying,
             trouble=trouble,
@@ -159,15 +156,11 @@ class AccountAssigner:
         return answer, not place or answer is not None
 
     def _trouble(
-        self, seat: Seat, task_id: str, secret: KeyringAnswer | None, now: datetime
+        self, seat: Seat, secret: KeyringAnswer | None, now: datetime
     ) -> tuple[str, datetime | None]:
         account = seat.account
         if (spent := self._meter.spent_by(account.name)) is not None:
             return spent_words(spent), next_day(now)
-        blamed = Blamed(coder=seat.coder, model=seat.model, account=account.name)
-        held = self.breaker.admit(blamed, task_id, now, self._assignments.at_work)
-        if held is not None:
-            return f"{held.name} gets no work: {held.text}", held.until
         kind = self._kind(account)
         found = credentials.trouble(account, kind, self._env, answer=secret)
         found = found or credentials.no_login(account, kind)
@@ -182,8 +175,7 @@ class AccountAssigner:
 
     def _login_failed(self, name: str, why: str, now: datetime) -> None:
         """A login could not be renewed: a person has to log in."""
-        self._log.say("account", f"account {name} gets no work: {why}", account=name)
-        self.accounts.apply({name: LoginRefused(why)}, now)
+        self._apply(name, LoginRefused(why), now)
 
     def keep_logins(self, config: Config, now: datetime) -> None:
         """Keep the logins good that boxed runs work with; called once a tick."""
@@ -257,9 +249,8 @@ class AccountAssigner:
         """Record that a run starts on the seat that was chosen."""
         account = go.seat.account.name
         del self._turned_away[account]
-        blamed = Blamed(coder=go.seat.coder, model=go.seat.model, account=account)
-        self.breaker.probe(blamed, task_id, now)
-        self.accounts.apply({account: RunStarted(task_id, go.proving)}, now)
+        started = RunStarted(task_id, go.proving, go.seat.use)
+        self.accounts.apply({account: started}, now)
 
     def follow(self, run: ActiveRun, config: Config, now: datetime) -> list[LimitSeen]:
         """Record the limits and the first answer in a run's stream that are not recorded yet;
@@ -278,7 +269,8 @@ class AccountAssigner:
             slots = min(config.max_concurrent, known.max_concurrent)
             # By the run's own coder: the account may have been given another since it began.
             ends = credentials.login_ends(known, type(run.coder), self._env, now)
-            self.accounts.apply({account: ModelAnswered(run.task_id, slots, ends)}, now)
+            answered = ModelAnswered(run.task_id, slots, ends, _use(run))
+            self._apply(account, answered, now)
         return fresh
 
     def wrong_login(self, run: ActiveRun, config: Config) -> Failed | None:
@@ -304,21 +296,62 @@ class AccountAssigner:
         self.accounts.apply({run.account: event}, now)
         return event
 
+    def own_outages(self, run: ActiveRun) -> int:
+        """How often the vendor's service will have failed for this task alone, if it did now."""
+        return own_outages(self.accounts.state(run.account), run.task_id)
+
+    def note_fault(
+        self, run: ActiveRun, fault: Fault | None, why: str, now: datetime
+    ) -> HeldLogin | None:
+        """Record what a run showed of its login, its model and its project; what is held for it.
+        Log what is held from now on, and what works again.
+        """
+        if fault == "login":
+            shown: AccountEvent = LoginRefused(why, run.task_id)
+        else:
+            note = Note(run.task_id, run.run.number, fault)
+            shown = RunShowed(use=_use(run), note=note, version=run.totals.version, why=why)
+        return self._apply(run.account, shown, now)
+
+    def tries_held(self, run: ActiveRun) -> bool:
+        """Whether the run tries for all others what is held of its login."""
+        return tries(self.accounts.state(run.account).faults, _use(run), run.task_id)
+
+    def _apply(self, account: str, event: AccountEvent, now: datetime) -> HeldLogin | None:
+        """Change the state of an account. Each hold is logged once as it begins, is prolonged or
+        ends. Returns one that began.
+        """
+        before = held_logins({account: self.accounts.state(account)}, now)
+        self.accounts.apply({account: event}, now)
+        held = held_logins({account: self.accounts.state(account)}, now)
+        names, fresh = {each.name for each in before}, None
+        for each in held:
+            if each not in before:
+                fresh = each
+                again = "still gets" if each.name in names else "gets"
+                text = f"{each.name} {again} no work: {each.why}"
+                pause = shown_span((each.until - now).total_seconds())
+                way = f"In {pause} one task tries it. To go on at once: {each.way_on}"
+                self._log.say("held", f"{text}. {way}", account=account)
+        for name in sorted(names - {each.name for each in held}):
+            self._log.say("works_again", f"{name} works again and gets work", account=account)
+        return fresh
+
     def _event(self, run: ActiveRun, ending: Ending) -> AccountEvent:
         match ending.outcome:
-            case RateLimited(limit=limit):
+            case RateLimited(limit=limit, detail=detail):
                 return LimitRefused(
-                    limit, self._assignments.by_account()[run.account], run.coder.model
-                )
+                    limit, self._assignments.by_account()[run.account], run.coder.model,
+                    task_id=run.task_id, why=first_line(detail),
+                )  # fmt: skip
             case Failed() as failed if failed.is_account:
-                way = f"once that is mended: fleet account resume {run.account}"
-                return LoginRefused(f"{_first(failed.detail) or failed.reason}; {way}")
+                return LoginRefused(failed.said, run.task_id)
             case _:
                 return RunEnded(run.task_id)
 
 
-def _first(text: str) -> str:
-    return one_line(text.strip().partition("\n")[0]).rstrip(".")[:_MOST_WORDS]
+def _use(run: ActiveRun) -> Use:
+    return Use(model=run.coder.model, project=run.project)
 
 
 def _has_answer(run: ActiveRun) -> bool:

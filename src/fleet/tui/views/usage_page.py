@@ -20,7 +20,7 @@ def usage_page(usage: UsageView, accounts: AccountsView, width: int) -> list[Spa
         lines += _account(each, accounts.as_of, width)
     for held in accounts.held:
         until = moment(held.until, accounts.as_of.astimezone())
-        words = f"{held.text}, until {until}; now: fleet resume --coder {held.coder}"
+        words = f"{held.why}, until {until}; now: {held.way_on}"
         lines += fact(f"! {said(held.name)}", words, width, "red", _NAME)
     budgets = [*usage.budgets, *(each for each in accounts.budgets if each not in usage.budgets)]
     if budgets:

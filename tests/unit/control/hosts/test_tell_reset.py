@@ -1,4 +1,4 @@
-"""What other hosts hear when a person gives a key or a coder work again."""
+"""What other hosts hear when a person gives a key work again."""
 
 import platform
 from types import SimpleNamespace
@@ -15,10 +15,11 @@ def test_a_host_is_named_as_people_call_it(home, monkeypatch):
     owner_file.read_or_make(home)
     monkeypatch.setattr(platform, "node", lambda: "den haag")
     told = []
+    monkeypatch.setattr(tell_reset, "_mark", lambda *_: "mark")
     monkeypatch.setattr(tell_reset, "share_news", lambda _, news: told.extend(news))
     for name in ("auto", "attic"):
         config = Config(queue="postgresql://db/queue", host_name=name)
         fleet = SimpleNamespace(home=home, config=config, is_shared=True, tracker=None)
-        tell_reset.tell_reset(fleet, circuits=["claude"])
+        tell_reset.tell_reset(fleet, ["claude"])
     named = [msgspec.json.decode(news.value)["by"] for news in told]
     assert named == ["den-haag", "attic"]

@@ -1,11 +1,9 @@
-"""What hosts tell each other: limits of keys that one of them met, circuits that opened, and what
-their runs spent, for the budgets of a day. Each host has one row for each thing that it tells, with
-the latest word.
+"""What hosts tell each other: limits of keys that one of them met, and what their runs spent, for
+the budgets of a day. Each host has one row for each thing that it tells, with the latest word.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Literal, cast
 
 import msgspec
 from msgspec import Struct
@@ -19,15 +17,15 @@ _KEPT = timedelta(days=8)
 #: A row that was written earlier may be seen later: its transaction took its time.
 _OVERLAP = timedelta(minutes=1)
 
-NewsKind = Literal["account", "circuit"]
+#: The kind of row; earlier versions of fleet write others as well.
+_KIND = "account"
 
 
 class HostNews(Struct, frozen=True, kw_only=True):
     """One thing that a host tells the others."""
 
-    kind: NewsKind
     host: str
-    #: What it is about: the mark of a key, or the name of a circuit.
+    #: What it is about: the mark of a key.
     subject: str
     #: Which of several things about the subject: a kind of limit.
     topic: str
@@ -41,12 +39,10 @@ class HostNews(Struct, frozen=True, kw_only=True):
         return f"{self.host} {self.topic} {self.subject}"
 
 
-def host_news(
-    kind: NewsKind, subject: str, topic: str, event: object, *, host: str, by: str
-) -> HostNews:
+def host_news(subject: str, topic: str, event: object, *, host: str, by: str) -> HostNews:
     """What the host of this id, which people call `by`, tells of one event."""
     value = msgspec.json.encode({"by": by, "event": event}).decode()
-    return HostNews(kind=kind, host=host, subject=subject, topic=topic, value=value)
+    return HostNews(host=host, subject=subject, topic=topic, value=value)
 
 
 def share_news(queue: SqlQueue, news: Iterable[HostNews]) -> None:
@@ -54,7 +50,7 @@ def share_news(queue: SqlQueue, news: Iterable[HostNews]) -> None:
     now = queue.db.now()
     with queue.db.writing():
         for each in {one.name: one for one in news}.values():
-            values = {"kind": each.kind, "name": each.name, "value": each.value}
+            values = {"kind": _KIND, "name": each.name, "value": each.value}
             queue.rows("hosts.share_news", values | {"now": to_micros(now)})
         queue.rows("hosts.forget_news", {"long_ago": to_micros(now - _KEPT)})
 
@@ -72,15 +68,15 @@ class NewsReader:
         now = queue.db.now()
         found: list[HostNews] = []
         for kind, name, value, at in rows:
-            if self._seen.get(f"{kind} {name}") == (at, value) or name.count(" ") < 2:
+            if kind != _KIND or self._seen.get(name) == (at, value) or name.count(" ") < 2:
                 continue
-            self._seen[f"{kind} {name}"] = (at, value)
+            self._seen[name] = (at, value)
             other, topic, subject = name.split(" ", 2)
             told = moment(at)
             self._since = max(self._since or told, told)
             found.append(
                 HostNews(
-                    kind=cast("NewsKind", kind), host=other, subject=subject, topic=topic,
+                    host=other, subject=subject, topic=topic,
                     value=value, age=max(timedelta(), now - told),
                 )
             )  # fmt: skip

@@ -27,7 +27,7 @@ export interface AccountNow {
 export interface AccountsView {
   as_of: string;
   accounts: AccountNow[];
-  held: HeldCoder[];
+  held: HeldLogin[];
   budgets: BudgetStatus[];
 }
 
@@ -290,9 +290,10 @@ export interface Halted {
   by: string;
 }
 
-export interface HeldCoder {
+export interface HeldLogin {
   name: string;
-  fault: "account" | "crash" | "fabrication" | "missing";
+  account: string;
+  cause: "crash" | "fabrication" | "login" | "model" | "program" | "outage";
   why: string;
   since: string;
   until: string;

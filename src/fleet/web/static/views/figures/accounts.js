@@ -33,7 +33,7 @@ export function Accounts() {
     ${problem && !found ? html`<${Problem} problem=${problem}/>` : ''}
     ${found?.held.map((held) => html`<p class="held"><${Mark} name="failed" silent/><b>${held.name}
       </b> gets no work until <${Ago} at=${held.until}/>: <span dir="auto">${visible(held.why)}
-      </span> <code>fleet resume --coder ${held.name}</code></p>`)}
+      </span> <code>fleet account resume ${held.account}</code></p>`)}
     ${found ? html`<${Budgets} budgets=${found.budgets}/>` : ''}
     ${found ? found.accounts.length ? html`<ul class="account-list">
       ${found.accounts.map((each) => html`<${One} key=${each.account.name} each=${each}/>`)}</ul>`

@@ -1,4 +1,4 @@
-"""A coder that fails again and again gets no work, through the real supervisor."""
+"""A login that fails by itself gets no work, through the real supervisor."""
 
 import json
 from datetime import datetime
@@ -8,8 +8,8 @@ from tests.story.scene import ACTOR, WORK
 CRASH = "tool exit:3"
 
 
-def breaker(scene):
-    return json.loads((scene.home.path / "breaker.json").read_text())
+def accounts(scene):
+    return json.loads((scene.home.path / "accounts.json").read_text())
 
 
 def test_a_missing_program_holds_its_coder_and_keeps_its_tasks(scene):
@@ -23,13 +23,16 @@ def test_a_missing_program_holds_its_coder_and_keeps_its_tasks(scene):
     assert [scene.status(task) for task in tasks] == ["open"] * 3
     assert sum(len(scene.runs(task)) for task in tasks) == 1
     assert all(scene.lines(task, ".failures") == [] for task in tasks)
-    (said,) = scene.until_logged("breaker_open")
-    assert "absent gets no work for 1m: its program cannot be run" in said["text"]
-    assert "fleet resume --coder absent" in said["text"]
+    (said,) = scene.until_logged("held")
+    assert "absent gets no work: its program cannot be run" in said["text"]
+    assert "In 1m one task tries it" in said["text"]
+    assert "fleet account resume absent" in said["text"]
     for words in (("status",), ("tasks",), ("doctor",)):
         done = scene.fleet(*words)
         assert "absent" in done.stdout + done.stderr, words
-        assert "fleet resume --coder absent" in done.stdout + done.stderr, words
+        assert "fleet account resume absent" in done.stdout + done.stderr, words
+    shown = scene.fleet("show", tasks[0]).stdout
+    assert ": absent gets no work: its program cannot be run" in " ".join(shown.split())
 
     scene.coder("absent", ACTOR)
     done = scene.fleet("resume", "--coder", "absent")
@@ -71,7 +74,7 @@ def test_crashes_open_it_and_a_probe_decides(scene):
     scene.supervise()
     for task in broken:
         scene.until_status(task, "blocked")
-    (said,) = scene.until_logged("breaker_open")
+    (said,) = scene.until_logged("held")
     assert "its runs break" in said["text"]
     waits = scene.add(script)
     scene.until(lambda: scene.task(waits).not_before)
@@ -79,24 +82,25 @@ def test_crashes_open_it_and_a_probe_decides(scene):
 
     def let_probe():
         """The pause is over, and the task's own wait too."""
-        known = breaker(scene)
-        (name,) = known
-        known[name]["until"] = "2020-01-01T00:00:00Z"
-        (scene.home.path / "breaker.json").write_text(json.dumps(known))
+        known = accounts(scene)
+        (record,) = known["actor"]["faults"].values()
+        record["hold"]["until"] = "2020-01-01T00:00:00Z"
+        (scene.home.path / "accounts.json").write_text(json.dumps(known))
         assert scene.fleet("retry", waits).returncode == 0
 
     let_probe()
-    scene.until_logged("breaker_open", 2)
+    scene.until_logged("held", 2)
     scene.until(lambda: scene.status(waits) == "open")
-    assert "still gets no work for 10m" in scene.log("breaker_open")[1]["text"]
+    assert "still gets no work: its runs break" in scene.log("held")[1]["text"]
+    assert "In 10m one task tries it" in scene.log("held")[1]["text"]
     assert scene.lines(waits, ".failures") == []
     let_probe()
     scene.until(lambda: len(scene.runs(waits)) == 2 and scene.status(waits) == "open")
     let_probe()
     scene.until_status(waits, "closed")
-    assert len(scene.until_logged("breaker_closed")) == 1
+    assert len(scene.until_logged("works_again")) == 1
     assert len(scene.runs(waits)) == 3
-    assert breaker(scene) == {}
+    assert accounts(scene)["actor"]["faults"] == {}
 
 
 def test_a_restart_holds_what_was_held(scene):
@@ -104,10 +108,10 @@ def test_a_restart_holds_what_was_held(scene):
     scene.coder("absent", 'argv = ["no-such-agent", "{prompt}"]\n')
     scene.add(WORK, coder="absent")
     process = scene.supervise()
-    scene.until_logged("breaker_open")
+    scene.until_logged("held")
     scene.kill(process)
     later = scene.add(WORK, coder="absent")
     scene.supervise()
     scene.until(lambda: scene.task(later).not_before)
     assert scene.runs(later) == []
-    assert len(scene.log("breaker_open")) == 1
+    assert len(scene.log("held")) == 1
