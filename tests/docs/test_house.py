@@ -1,4 +1,4 @@
-"""The tree can be guessed: small rooms, one class a name, one module a name, small classes."""
+"""Names lead to one class, classes stay small, and the pages list the rooms."""
 
 import ast
 import re
@@ -13,51 +13,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src/fleet"
 FILES = sorted(SOURCE.rglob("*.py"))
-MODULES = [path for path in FILES if path.name != "__init__.py"]
 BUILT_IN = {"dict", "frozenset", "list", "set", "tuple", "type"}
 ATTRIBUTES = 15
-
-_COMMAND = "one verb, one stem: the command in cli, what it does in control"
-_BD = "one verb of bd: its command line, its arguments, its queue"
-_VALUE = "a value of schemas, and the command that shows it"
-_CODER = "one a coder: the same question for each CLI"
-#: Module names that occur in several rooms on purpose: where, and the reason.
-MIRRORS = {
-    "account": (("cli/setup", "control", "schemas"), _VALUE),
-    "accounts": (("cli/setup", "config", "control"), f"{_COMMAND}; and its table of settings"),
-    "create": (("bd/verbs", "control/acts"), "one verb: as bd has it, and as every surface has it"),
-    "database": (("queue/sql", "queue/sql/postgres"), "one an engine: the protocol, PostgreSQL's"),
-    "home": (("coders/claude", "coders/codex"), _CODER),
-    "import_export": (("bd/verbs", "queue/sql/tracker"), _BD),
-    "init": (("cli/setup", "control"), _COMMAND),
-    "land": (("cli/landing", "control/landing"), _COMMAND),
-    "metrics": (("cli/supervise", "control/watch"), _COMMAND),
-    "notify": (("cli/supervise", "config"), "the command, and its table of settings"),
-    "otel": (("cli/supervise", "config"), "the command, and its table of settings"),
-    "pause": (("cli/run", "control"), _COMMAND),
-    "questions": (("cli/run", "control/tasks"), _COMMAND),
-    "queue_care": (("cli/setup", "control/queue"), _COMMAND),
-    "ready": (("bd/verbs", "cli/tracker"), _BD),
-    "receipt": (("control/tasks", "schemas"), _VALUE),
-    "restart": (("cli/run", "control/supervise"), _COMMAND),
-    "resume": (("cli/run", "control"), _COMMAND),
-    "retry": (("cli/run", "control/tasks"), _COMMAND),
-    "review": (("cli/landing", "control/review"), _COMMAND),
-    "schedule": (("cli/supervise", "control/supervise"), _COMMAND),
-    "service": (("cli/supervise", "control/supervise"), _COMMAND),
-    "show": (("bd/verbs", "cli/tracker", "control/tasks"), _BD),
-    "shutdown": (
-        ("cli/supervise", "control/supervise", "supervisor"),
-        f"{_COMMAND}; and in the supervisor",
-    ),
-    "status": (("cli/run", "control"), _COMMAND),
-    "stop": (("cli/run", "control/tasks"), _COMMAND),
-    "stream": (("coders/agy", "coders/claude", "coders/codex"), _CODER),
-    "task": (("cli/inspect", "schemas"), _VALUE),
-    "tell": (("cli/run", "control/tasks"), _COMMAND),
-    "trust": (("cli/run", "control/queue"), _COMMAND),
-    "usage": (("cli/cost", "control"), _COMMAND),
-}
 
 #: Classes that are as wide as what they stand for, which is not fleet's to cut.
 RECORDS = {
@@ -165,15 +122,6 @@ def test_no_two_classes_or_names_of_types_are_one_name():
         found[name].append(place)
     twice = {name: paths for name, paths in found.items() if len(paths) > 1}
     assert twice == {}
-
-
-def test_no_module_name_stands_twice_but_for_a_mirrored_verb():
-    """A name leads to one file, or to the two sides of one verb."""
-    found = defaultdict(list)
-    for path in MODULES:
-        found[path.stem].append(path.relative_to(SOURCE).parent.as_posix())
-    twice = {name: tuple(sorted(rooms)) for name, rooms in found.items() if len(rooms) > 1}
-    assert twice == {name: rooms for name, (rooms, _) in MIRRORS.items()}
 
 
 def widths(found):
