@@ -10,6 +10,12 @@ from fleet.runs.outcome_history import Ending
 from fleet.runs.run_directory import Run, RunSpec, new_run
 from fleet.schemas import Lease, Outcome, Released, Settlement, Task
 
+#: Settings with which a claim closes its task without a person or a change, for tests of other
+#: things. A new home is stricter.
+UNASKED = {"expect": "any", "require": "any"}
+#: The same, for agents that work in their task's directory itself.
+IN_PLACE = {**UNASKED, "work_in": "directory"}
+
 #: When the tests take place.
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)

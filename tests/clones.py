@@ -15,7 +15,7 @@ TASK = "fleet-1"
 
 def prepared(home, cwd, task_id=TASK, *, abandon=None, config=None, time=30.0, **policy):
     """What the supervisor makes of a task's directory before a run."""
-    rules = Policy(isolation="clone", verify_time=time, **policy)
+    rules = Policy(work_in="clone", verify_time=time, **policy)
     order = order_of(home, config or Config(), task_id=task_id, cwd=str(cwd), policy=rules)
     return prepare(order, abandon or threading.Event())
 

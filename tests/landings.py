@@ -63,7 +63,7 @@ class LandHome:
         verify = given.get("verify", (self.verify,))
         rules = LandRules(**{"mode": "auto", "into": base, "verify": verify, **wishes})
         policy = Policy(
-            isolation="clone", verify=verify, land=rules, setup=given.get("setup", ()),
+            work_in="clone", verify=verify, land=rules, setup=given.get("setup", ()),
             sandbox=Sandbox(level=given.get("sandbox", "off")),
         )  # fmt: skip
         self.rules[task.id] = rules

@@ -107,8 +107,20 @@ FABRICATING = (
     caught("skips_its_tests", "claimed_tests"),
     caught("phantom_agents", "phantom_agents"),
     caught("fails_verify", "verify_failed", verify=("test -e right.txt",)),
-    caught("edits_its_exam", "verify_failed", verify=("sh exam.sh",), pins=("exam.sh",)),
-    caught("skips_its_exam", "verify_failed", verify=("test -e exams/skip",), pins=("exams",)),
+    caught(
+        "edits_its_exam",
+        "verify_failed",
+        verify=("sh exam.sh",),
+        pins=("exam.sh",),
+        work_in="clone",
+    ),
+    caught(
+        "skips_its_exam",
+        "verify_failed",
+        verify=("test -e exams/skip",),
+        pins=("exams",),
+        work_in="clone",
+    ),
     Vice(name="forged_result", status="blocked", outcome="Failed", why="without a word"),
     caught("closes_behind_the_back", "no_tools"),
 )

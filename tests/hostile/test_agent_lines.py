@@ -79,7 +79,7 @@ def victim(scene):
     (repo.root / "agent.sh").write_text(
         f"{TOOL}\necho two > a; echo new > new.txt\n{close}\n{END}\n"
     )
-    task = scene.add("agent.sh", coder="script", expect="any", isolation="none", sandbox="off")
+    task = scene.add("agent.sh", coder="script", expect="any", work_in="directory", sandbox="off")
     assert scene.until_ended(scene.supervise("--until-idle")) == 0, scene.screen()
     (repo.root / "a").write_text("a person's\n")
     (repo.root / "new.txt").write_text("a person's\n")

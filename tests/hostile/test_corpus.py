@@ -25,6 +25,7 @@ from fleet.runs import receipt_json
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Settings
+from tests.builders import IN_PLACE
 from tests.conftest import need
 from tests.fakes import compiled
 from tests.hostile.corpus import VICES
@@ -47,7 +48,7 @@ class Corpus:
         self.home = Home(root / "home")
         make_home(self.home)
         chosen = {"coder": "claude", "max_concurrent": 100, "retry_limit": 1, "grace_s": GRACE}
-        self.home.config.write_text(config.default_text(**chosen))
+        self.home.config.write_text(config.default_text(**IN_PLACE, **chosen))
         self.user = root / "user"
         self.user.mkdir()
         programs = root / "bin"

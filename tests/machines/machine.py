@@ -10,7 +10,7 @@ import psutil
 
 from fleet import config
 from fleet.home import Home, make_home
-from tests.builders import trust_coders
+from tests.builders import IN_PLACE, UNASKED, trust_coders
 from tests.machines.network import inside
 from tests.story.scene import ACTOR, processes_of
 
@@ -25,7 +25,8 @@ class Machine:
         self.home = Home(root / self.name)
         make_home(self.home)
         chosen = {"coder": "actor", "retry_wait_s": 1, "grace_s": 1, "lease_s": 12}
-        chosen |= {"queue": address, "host_name": self.name}
+        chosen |= {"queue": address, "host_name": self.name, "land": "branch"}
+        chosen |= UNASKED if "land" in settings else IN_PLACE
         self.home.config.write_text(config.default_text(**{**chosen, **settings}))
         (self.home.path / "coders").mkdir()
         (self.home.path / "coders" / "actor.toml").write_text(ACTOR)

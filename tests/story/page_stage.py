@@ -34,7 +34,7 @@ class PageStage:
 
     def __init__(self, root: Path) -> None:
         need("git")
-        self.scene = Scene(root, isolation="clone", land="ask", retry_limit=1, max_concurrent=6)
+        self.scene = Scene(root, work_in="clone", land="ask", retry_limit=1, max_concurrent=6)
         self.scene.env = {**self.scene.env, **ENV, "PATH": self.scene.env["PATH"]}
         self.repo = Repo(self.scene.project)
         self.repo.commit(a="one\ntwo\nthree\n", b="".join(f"line {n}\n" for n in range(40)))
@@ -53,7 +53,7 @@ class PageStage:
         self.ids["done"] = scene.add("", coder="neat", title="Make it loud", verify=verify)
         self.ids["asks"] = scene.add(f"tool ask:keep_both?{HOSTILE} end", title="Lend a book")
         script = "tool:1 context:400 count:40 mark:here await:go tool:2 done end"
-        self.ids["runs"] = scene.add(script, title=f"Find a book {HOSTILE}", isolation="none")
+        self.ids["runs"] = scene.add(script, title=f"Find a book {HOSTILE}", work_in="directory")
         self.ids["claims"] = scene.add("done end", title="Claim it", expect="change")
         waits = scene.queue.add(
             Draft(title="Release 1.0", depends_on=(("blocks", self.ids["runs"]),))

@@ -19,7 +19,7 @@ from fleet.queue.sql.sqlite import open_embedded
 from fleet.runs.run_directory import all_runs, latest_run
 from fleet.schemas import Settings
 from tests import warm
-from tests.builders import trust_coders
+from tests.builders import IN_PLACE, UNASKED, trust_coders
 from tests.fakes import FAKES, compiled
 
 PATIENCE = 30.0
@@ -68,7 +68,9 @@ class Scene:
         self.project.mkdir()
         make_home(self.home)
         chosen = {"coder": "actor", "retry_wait_s": 1, "grace_s": 1, "queue": "embedded"}
-        self.settings = {**chosen, **settings}
+        # Agents work in the directory itself, unless the work lands or is boxed.
+        place = UNASKED if {"land", "sandbox"} & settings.keys() else IN_PLACE
+        self.settings = {**chosen, **place, "land": "branch", **settings}
         self.configure()
         self.coder("actor", ACTOR)
         self.queue = open_embedded(self.home.path)

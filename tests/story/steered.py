@@ -18,7 +18,7 @@ from fleet.processes.supervisor_lock import supervisor_of
 from fleet.queue.protocol import Draft
 from fleet.runs.run_directory import latest_run
 from tests import warm
-from tests.builders import trust_coders
+from tests.builders import IN_PLACE, trust_coders
 from tests.fakes import FAKES
 from tests.story.stage import PATIENCE
 
@@ -76,6 +76,7 @@ class Steered:
         self._screen = root / "screen"
         make_home(self.home)
         settings = {"queue": "embedded", "coder": "puppet", "grace_s": 5, "retry_limit": 1}
+        settings |= IN_PLACE
         self.home.config.write_text(config.default_text(**settings))
         (self.home.path / "coders").mkdir()
         (self.home.path / "coders" / "puppet.py").write_text((FAKES / "puppet.py").read_text())

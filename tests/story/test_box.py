@@ -261,7 +261,7 @@ def test_an_agent_in_a_box_commits_in_its_clone_and_not_in_the_project(boxed):
         echo two > a && git commit -qam mine && git log --oneline >&2
         git -C {boxed.project} log; ls {boxed.project}; echo x > {boxed.project}/.git/config
         """,
-        isolation="clone",
+        work_in="clone",
     )
     git_config = (boxed.project / ".git/config").read_text()
     repo.commit()  # the script is what the clone runs

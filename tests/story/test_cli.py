@@ -68,10 +68,14 @@ def test_init_makes_a_private_home_and_says_so(user):
     """A second init changes nothing."""
     user.starts_cold = True
     said = user.does("init", "--queue", "embedded", "--sandbox", "off")
-    told = "Queue: embedded\nPermissions: edit\nSandbox: off\nLanding: auto\n"
+    told = "Queue: embedded\nPermissions: edit\nSandbox: off\nWork in: clone\n"
     assert said.startswith(f"Fleet home initialized at {user.home}\n{told}")
-    assert "comes back to the branch that you had checked out" in said
-    assert "in the directory itself: fleet config set land=off\n" in said
+    assert "In the project itself: fleet config set work_in=directory\nLanding: auto\n" in said
+    assert said.endswith("To approve all: fleet config set land=ask\n")
+    written = (user.home / "runtime.toml").read_text()
+    for line in ('work_in = "clone"', 'land = "auto"', 'expect = "change"', 'sandbox = "off"'):
+        assert f"{line} #" in written
+    assert len(written.splitlines()) <= 12
     assert stat.S_IMODE(user.home.stat().st_mode) == 0o700
     before = {path: path.stat().st_mode for path in user.home.rglob("*")}
     config = (user.home / "runtime.toml").read_bytes()
@@ -86,15 +90,15 @@ def test_init_writes_what_becomes_of_verified_work(user):
     assert 'land = "auto"' in (user.home / "runtime.toml").read_text()
     user.does("config", "set", "land=ask")
     assert "Landing: ask\n" in user.does("init")
-    assert "Landing: off\n" in user.does("init", "--land", "off")
+    assert "Landing: branch\n" in user.does("init", "--land", "branch")
     text = (user.home / "runtime.toml").read_text()
     old = "".join(line for line in text.splitlines(True) if not line.startswith("land = "))
     (user.home / "runtime.toml").write_text(old)
-    assert "Landing: off\n" in user.does("init")  # a home from before keeps its ways
+    assert "Landing: auto\n" in user.does("init")  # the default
     (user.home.parent / "bin").mkdir()
     bare = {"FLEET_HOME": str(user.home.with_name("bare")), "PATH": str(user.home.parent / "bin")}
     user.env = {**user.env, **bare}
-    assert "Landing: off\n" in user.does("init", "--queue", "embedded", "--sandbox", "off")
+    assert "Landing: branch\n" in user.does("init", "--queue", "embedded", "--sandbox", "off")
 
 
 def test_init_records_what_agents_may_do(user):

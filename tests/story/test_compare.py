@@ -302,7 +302,7 @@ def test_branches_that_are_put_away_are_not_held_against_runs_in_the_same_reposi
     coder(
         scene, "slow", "until test -e $FLEET_TASK_DIR/../../go; do sleep 0.02; done; echo x > other"
     )
-    other = scene.add("never", coder="slow", isolation="clone")
+    other = scene.add("never", coder="slow", work_in="clone")
     supervisor = scene.supervise("--until-idle")
     scene.until(lambda: scene.run(other) and scene.run(other).started())
     compare(scene, task_id, "--discard")
@@ -421,7 +421,7 @@ def test_an_entry_lands_with_pinned_files_as_they_were(scene):
     """What was verified is shown and lands; the entry had eased its exam."""
     scene.repo.commit(exam="grep -q TWO a\n")
     coder(scene, "easing", "sed -i s/two/TWO/ a; echo true > exam; git commit -qam eased")
-    task = a_task(scene, verify=("sh exam",), pins=("exam",))
+    task = a_task(scene, verify=("sh exam",), pins=("exam",), work_in="clone")
     compare(scene, task, "--with", "neat", "--with", "easing", "--run")
     assert known(scene, task)["easing"]["standing"] == "checked"
     assert "+true" not in compare(scene, task, "--diff")

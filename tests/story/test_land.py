@@ -123,7 +123,7 @@ def test_what_is_held_does_not_land(scene):
 
 def test_the_branch_of_a_task_that_was_closed_before_lands_too(scene):
     """It is verified as everything is, and the task is closed again with where it is."""
-    scene.configure(land="off", isolation="clone")
+    scene.configure(land="branch", work_in="clone")
     task = scene.add("", coder="neat", title="Be neat", branch="main", verify=VERIFY)
     scene.until_ended(scene.supervise("--until-idle"))
     assert scene.status(task) == "closed"

@@ -94,7 +94,7 @@ def test_an_agent_is_told_something_stopped_and_set_going_again(stage, page):
     """The message waits for the agent, the run ends as stopped, and the next one reads both."""
     scene = stage.scene
     script = "tool:1 mark:begun await:never end"
-    task_id = scene.add(script, title="Steer me", isolation="none")
+    task_id = scene.add(script, title="Steer me", work_in="directory")
     scene.until_marked(task_id, "begun")
     page.goto(stage.view("now"))
     row(page, task_id).locator("[data-open]").focus()
@@ -122,7 +122,7 @@ def test_what_became_of_several_tasks_is_told_in_whole_sentences(stage, page):
     """Fleet says one of each, and a screen reader reads them one after the other."""
     scene = stage.scene
     script = "tool:1 mark:begun await:never end"
-    ids = [scene.add(script, title=f"Stop me {each}", isolation="none") for each in "ab"]
+    ids = [scene.add(script, title=f"Stop me {each}", work_in="directory") for each in "ab"]
     for each in ids:
         scene.until_marked(each, "begun")
     page.goto(stage.view("now"))
@@ -172,7 +172,7 @@ def test_a_task_is_made_from_the_page_with_all_that_it_takes(stage, page, proble
 @only_slow
 def test_a_run_that_claimed_nothing_has_no_tick_and_a_break_in_a_title_is_a_mark(stage, page):
     """Green is for a claim that holds; a title of two lines could pass for two tasks."""
-    task_id = stage.scene.add("tool end", title="Leave\nit open", isolation="none")
+    task_id = stage.scene.add("tool end", title="Leave\nit open", work_in="directory")
     stage.scene.until_status(task_id, "blocked")
     expect(row(page, task_id).locator(".title .control-mark")).to_have_text("U+000A")
     page.goto(f"{stage.address}#/task/{task_id}/runs")

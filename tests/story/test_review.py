@@ -18,7 +18,7 @@ STUBBORN = "sed -i s/two/TWO/ a; git commit -qam 'say it loud' || true"
 @pytest.fixture
 def scene(tmp_path):
     need("git")
-    scene = Scene(tmp_path, isolation="clone")
+    scene = Scene(tmp_path, work_in="clone")
     scene.env = {**scene.env, **ENV, "PATH": scene.env["PATH"], "COLUMNS": "80"}
     scene.repo = Repo(scene.project)
     scene.repo.commit(a="one\ntwo\nthree\n")
@@ -77,7 +77,7 @@ def test_a_review_is_not_answered_with_nothing(scene):
 
 def test_a_running_agent_is_told_and_its_task_is_left_to_it(scene):
     """As with `fleet tell`: nothing is stopped."""
-    task = scene.add("tool mark:here await:go tool done end", isolation="none")
+    task = scene.add("tool mark:here await:go tool done end", work_in="directory")
     scene.supervise()
     scene.until_marked(task, "here")
     done = scene.fleet("review", task, "--reject", "Other way round")

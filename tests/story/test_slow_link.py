@@ -46,7 +46,7 @@ def served(cluster):
 
 def slow_host(cluster):
     """A host whose link lets through so much that the fetch lasts."""
-    host = cluster.host(lease_s=60, max_concurrent=2, isolation="none")
+    host = cluster.host(lease_s=60, max_concurrent=2, work_in="directory")
     rate = SIZE * 8_400_000 // LASTS
     if not cluster.network.slow(host.number, rate):
         missing("tc with tbf")
@@ -66,7 +66,7 @@ def test_a_large_mirror_over_a_slow_link(cluster, served):
     cluster.until(lambda: [each for each in hosts(cluster.queue) if each.state == "up"])
     began = time.monotonic()
     large = cluster.add(
-        "tool done end", cwd="/elsewhere", made_on="another", repository=origin, isolation="clone"
+        "tool done end", cwd="/elsewhere", made_on="another", repository=origin, work_in="clone"
     )
     cluster.until(lambda: list(host.home.path.glob(HALF)), 120)
     host.kill(first)

@@ -110,7 +110,7 @@ def test_tasks_with_clones_of_their_own_do_not_meet(scene):
     echo $FLEET_TASK_ID > src/a; sleep 0.2; test $(cat src/a) = $FLEET_TASK_ID
     git commit -qam mine
     """
-    tasks = [add(scene, script, isolation="clone") for _ in range(4)]
+    tasks = [add(scene, script, work_in="clone") for _ in range(4)]
     head = scene.repo.git("rev-parse", "HEAD")
     run_all(scene)
     for task_id in tasks:
@@ -129,7 +129,7 @@ def test_a_clone_is_kept_for_the_next_attempt_and_shown(scene):
     scene.configure(retry_limit=3)
     script = "echo x >> count.o; echo x >> count; test $(wc -l < count) = 2"
     steps = "tool script done end | tool script done end"
-    task_id = add(scene, script, steps, isolation="clone")
+    task_id = add(scene, script, steps, work_in="clone")
     run_all(scene)
     assert scene.status(task_id) == "closed"
     assert len(scene.runs(task_id)) == 2
@@ -145,7 +145,7 @@ def test_a_clone_is_kept_for_the_next_attempt_and_shown(scene):
 
 def test_a_set_up_that_fails_blocks_the_task_with_its_last_words(scene):
     """No agent is started in half a project."""
-    task_id = add(scene, "true", isolation="clone")
+    task_id = add(scene, "true", work_in="clone")
     with scene.home.config.open("a") as file:
         file.write(
             f'\n[projects."{scene.project}"]\nsetup = ["echo no such registry >&2; false"]\n'
@@ -159,7 +159,7 @@ def test_a_set_up_that_fails_blocks_the_task_with_its_last_words(scene):
 def test_a_stop_ends_a_preparation(scene):
     """`fleet stop` while the project is being set up."""
     mark = scene.home.path / "setting-up"
-    task_id = add(scene, "true", isolation="clone")
+    task_id = add(scene, "true", work_in="clone")
     set_up_with(scene, f"touch {mark}; sleep 300")
     supervisor = scene.supervise()
     scene.until(mark.exists)
@@ -177,7 +177,7 @@ def test_a_supervisor_that_ends_while_it_prepares_costs_nothing(scene, end):
     mark, go = scene.home.path / "setting-up", scene.home.path / "go"
     command = f"echo x >> {mark}; while ! test -e {go}; do sleep 0.05; done"
     set_up_with(scene, command)
-    task_id = add(scene, "git commit -q --allow-empty -m x", isolation="clone")
+    task_id = add(scene, "git commit -q --allow-empty -m x", work_in="clone")
     first = scene.supervise()
     scene.until(mark.exists)
     first.send_signal(end)
@@ -196,7 +196,7 @@ def test_a_git_that_was_killed_in_mid_commit_does_not_stop_the_next_attempt(scen
     if test -e first.o; then git commit -q --allow-empty -m x; exit 0; fi
     touch first.o "$(git rev-parse --git-dir)/index.lock"; kill -9 $PPID; sleep 60
     """
-    task_id = add(scene, script, "tool script done end", isolation="clone")
+    task_id = add(scene, script, "tool script done end", work_in="clone")
     run_all(scene)
     assert scene.status(task_id) == "closed", scene.task(task_id).notes
     assert len(scene.runs(task_id)) == 2

@@ -283,7 +283,7 @@ def test_every_host_sees_what_another_does_and_used(hosts):
     assert not (alpha.folder(task_id) / "runs").exists()
     (spent,) = json.loads(alpha.does("usage", "--by", "task", "--json"))["rows"]
     assert (spent["name"], spent["runs"]) == (task_id, 1)
-    bound = create(alpha, "--isolation", "none", "--defer", "tomorrow")[0]
+    bound = create(alpha, "--work-in", "directory", "--defer", "tomorrow")[0]
     assert "bound to this host" in alpha.does("show", bound)
 
 

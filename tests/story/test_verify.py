@@ -7,7 +7,6 @@ import subprocess
 import time
 
 import psutil
-import pytest
 
 from fleet.cli.run.run import NEEDS_YOU
 from fleet.runs import receipt_json
@@ -236,7 +235,7 @@ def in_git(place):
 
 def test_an_edited_exam_is_no_better_in_the_next_run(tmp_path):
     """What was pinned is as the first run found it, however often the task is tried."""
-    scene = Scene(tmp_path, retry_limit=3)
+    scene = Scene(tmp_path, work_in="clone", retry_limit=3)
     (scene.project / "exam.sh").write_text("exit 1\n")
     in_git(scene.project)
     task_id = scene.add("tool script done end", verify=("sh exam.sh",), pins=("exam.sh",))
@@ -250,7 +249,7 @@ def test_an_edited_exam_is_no_better_in_the_next_run(tmp_path):
 
 def test_what_git_ignores_takes_no_part_in_the_exam_unless_it_is_shared_or_set_up(tmp_path):
     """The next agent is told where the command ran; a person says what the checkout needs."""
-    scene = Scene(tmp_path, retry_limit=2)
+    scene = Scene(tmp_path, work_in="clone", retry_limit=2)
     (scene.project / "exam.sh").write_text("test -e build/ok && test -e lib/made && git status\n")
     (scene.project / ".gitignore").write_text("build/\nlib/\n")
     in_git(scene.project)
@@ -287,7 +286,7 @@ def test_a_change_of_an_earlier_run_is_a_change_of_the_task(tmp_path):
 
 def test_an_exam_that_cannot_be_had_costs_no_attempt(tmp_path):
     """No agent can mend that: a person is asked at once."""
-    scene = Scene(tmp_path)
+    scene = Scene(tmp_path, work_in="clone")
     (scene.project / "a.txt").write_text("old\n")
     in_git(scene.project)
     task_id = scene.add(verify=("sh exam.sh",), pins=("exam.sh",))
@@ -326,10 +325,9 @@ def test_an_unchecked_claim_is_left_to_a_person(tmp_path):
     assert receipt(scene, unproven).verdict.state == "unchecked"
 
 
-@pytest.mark.parametrize("where", ["checkout", "directory"])
-def test_what_verify_commands_build_is_neither_committed_nor_the_agents(tmp_path, where):
-    """In a fresh checkout or in the clone itself: the branch has the agent's work and no more."""
-    scene = Scene(tmp_path, isolation="clone", verify_in=where, retry_limit=2)
+def test_what_verify_commands_build_is_neither_committed_nor_the_agents(tmp_path):
+    """They run in a fresh checkout: the branch has the agent's work and no more."""
+    scene = Scene(tmp_path, work_in="clone", retry_limit=2)
     try:
         repo = Repo(scene.project)
         repo.commit(a="1\n")

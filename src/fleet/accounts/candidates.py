@@ -18,7 +18,7 @@ from fleet.config import Config
 from fleet.errors import BadInput, InvalidTask
 from fleet.home import Home
 from fleet.home.task_json import local_settings
-from fleet.home.task_policy import PROJECT, EffectivePolicy, policy_of
+from fleet.home.task_policy import PROJECT, EffectivePolicy, check_contradictions, policy_of
 from fleet.schemas import Settings, Task
 from fleet.schemas.account import Account, Step, read_chain
 from fleet.schemas.hosts.code_origin import CodeOrigin
@@ -60,6 +60,7 @@ def place_of(home: Home, config: Config, task: Task, *, coder: str | None = None
     A coder that cannot be loaded keeps the configured model. Raises InvalidTask.
     """
     own = local_settings(home, task)
+    ruled = _ruled(config, own, task.id, own.cwd or str(home.path))
     cwd = own.cwd or str(home.path)
     account = config.accounts.get(own.account or "")
     name = own.coder or (account.coder if account else None) or coder or config.coder
@@ -84,9 +85,19 @@ def place_of(home: Home, config: Config, task: Task, *, coder: str | None = None
         fallback=_chain(config, own, cwd),
         own=tuple(name for name in _OWN if getattr(own, name) is not None),
         origins=origins,
-        ruled=policy_of(config, own, cwd),
+        ruled=ruled,
         origin=own.repository,
     )
+
+
+def _ruled(config: Config, own: Settings, task_id: str, cwd: str) -> EffectivePolicy:
+    """The rules of a task. Raises InvalidTask for a task whose settings exclude each other."""
+    ruled = policy_of(config, own, cwd)
+    try:
+        check_contradictions(ruled.policy, task_id)
+    except BadInput as error:
+        raise InvalidTask(f"task {task_id} is invalid: {error.message}", hint=error.hint) from None
+    return ruled
 
 
 def _chain(config: Config, own: Settings, cwd: str) -> tuple[Step, ...]:

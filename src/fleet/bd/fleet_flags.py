@@ -16,7 +16,8 @@ PLACE = (
         "switch",
         help="On a queue that hosts share: push what is not committed, for other hosts too.",
     ),
-    Flag("isolation", help="none, or clone: in a git clone of its own, on the branch fleet/<id>."),
+    Flag("work-in", help="In git: clone (a clone of its own, on fleet/<id>), or directory."),
+    Flag("isolation", help="Of an earlier fleet: now --work-in."),
     Flag("sandbox", help="The box around its agents: workspace or strict, if not set stricter."),
     Flag("load", help="What its CLI loads before the task (context): full, project or lean."),
 )

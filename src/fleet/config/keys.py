@@ -16,7 +16,7 @@ from fleet.schemas.policy import (
     LandTo,
     Permissions,
     Requirement,
-    VerifyIn,
+    WorkIn,
 )
 
 D = TypeVar("D", bound=int | str)
@@ -56,35 +56,29 @@ class KeyValues(Struct, frozen=True, kw_only=True):
         " CLI judges each step), bypass (everything: only on a machine that is a sandbox).",
     )
     expect: str = _key(
-        "any",
-        "What a claim must have to show: any (it must not look made up), change (files),"
-        " answer (words are enough), artifact:PATH (that file), plan (one that you approve).",
+        "change",
+        "What a claim must have to show: change (files; outside of git as any), any (it must not"
+        " look made up), answer (words), artifact:PATH (that file), plan (one that you approve).",
         kind="expectation",
         per_project=True,
     )
     require: Requirement = _key(
-        "plausible",
-        "The least that closes a task: plausible (nothing contradicts the claim), checked (a"
-        " verify command passed; unchecked work is left to a person).",
+        "approved",
+        "What becomes of a claim that no verify command proved: approved (its work lands once you"
+        " approve it; answers and work that stays are closed), any (it is enough), checked (you"
+        " decide on each).",
         per_project=True,
     )
-    isolation: Literal["none", "clone"] = _key(
-        "none",
-        "Where agents work: none (in the task's directory), clone (in a git clone of the task's"
-        " own; its work comes to the branch fleet/<id>). Outside of git: in the directory.",
-        per_project=True,
-    )
-    verify_in: VerifyIn = _key(
-        "checkout",
-        "Where verify commands run: checkout (a fresh checkout of what the run left, without"
-        " ignored files), directory (the run's own directory, with all that lies there).",
+    work_in: WorkIn = _key(
+        "clone",
+        "Where agents work in git: clone (each task in a clone of its own, verified in a fresh"
+        " checkout), directory (in the project itself). Outside of git: in the directory.",
         per_project=True,
     )
     land: LandMode = _key(
-        "off",
-        "What becomes of accepted work in git: off (it stays in the directory, or on the branch"
-        " fleet/<id>), ask (it reaches the branch once a person approves it), auto (it reaches"
-        " the branch). With ask and auto agents work in clones, and closed means landed.",
+        "auto",
+        "What becomes of a clone's finished work: auto (it reaches your branch), ask (once you"
+        " approve it), branch (it stays on the branch fleet/<id>).",
         per_project=True,
     )
     land_into: str = _key(

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from msgspec import field
 
 from fleet.config import accounts as account_tables
+from fleet.config import earlier_keys, price_tables
 from fleet.config import notify as notify_table
 from fleet.config import otel as otel_table
-from fleet.config import price_tables
 from fleet.config import projects as project_tables
 from fleet.config.key_kinds import Setting
 from fleet.config.keys import KEYS, KeyValues
@@ -25,6 +25,7 @@ from fleet.config.projects import LISTS, Project
 from fleet.errors import BadInput, ConfigError
 from fleet.schemas import Account, Price
 from fleet.schemas.hosts.lease_terms import lease_problem
+from fleet.schemas.policy import contradiction
 
 FILE = "runtime.toml"
 
@@ -46,6 +47,9 @@ class Config(KeyValues, frozen=True, kw_only=True):
     #: The logins and keys that there are, by name; none: the user's own.
     accounts: dict[str, Account] = field(default_factory=dict[str, Account])
 
+    #: What the file says in the words of an earlier fleet, and what that means today.
+    converted: tuple[str, ...] = ()
+
     @property
     def shares_queue(self) -> bool:
         """Other machines may work on the same queue."""
@@ -64,6 +68,7 @@ def load(path: Path) -> Config:
 def checked(text: str, path: Path) -> Config:
     """The settings in the text of a runtime.toml, written or about to be."""
     found = parse(text, path)
+    converted = earlier_keys.convert(found)
     tables: dict[str, Any] = {}
     for table in (project_tables, price_tables, notify_table, otel_table):
         tables[table.TABLE], wrong = table.read(found.pop(table.TABLE, {}))
@@ -77,7 +82,8 @@ def checked(text: str, path: Path) -> Config:
         _refuse(text, path, name, problem, hint=hint)
     tables[account_tables.TABLE], wrong = account_tables.read(accounts, found.get("stop_at", 100))
     _refuse(text, path, account_tables.TABLE, wrong)
-    settings = Config(**found, **tables)
+    settings = Config(**found, **tables, converted=converted)
+    _refuse_contradictions(text, path, settings)
     if settings.shares_queue:
         _refuse(text, path, "lease_s", lease_problem(settings.lease_s, settings.grace_s))
     return settings
@@ -94,6 +100,13 @@ def read_text(path: Path) -> str:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
 
 
+def given_keys(path: Path) -> frozenset[str]:
+    """The keys that the file sets, by their names today."""
+    found = parse(read_text(path), path)
+    earlier_keys.convert(found)
+    return frozenset(found.keys() & KEYS.keys())
+
+
 def parse(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
@@ -108,6 +121,8 @@ def parse(text: str, path: Path) -> dict[str, Any]:
 
 def unknown(name: str) -> str:
     """The complaint about a key that does not exist, with the nearest one that does."""
+    if name in earlier_keys.GONE:
+        return earlier_keys.GONE[name]
     from difflib import get_close_matches
 
     table = name.partition(".")[0]
@@ -125,12 +140,14 @@ def changed(
     *table: str,
 ) -> str:
     """The file's text with some keys set or taken out (None), everything else (order, comments) as
-    it was. `table` names the table of one project or account; `changes` of None take it out.
+    it was. `table` names the table of one project or account; `changes` of None take it out. What
+    an earlier fleet wrote is put into today's words.
     """
     import tomlkit
 
     parse(text, path)
     document = here = tomlkit.parse(text)
+    converted = earlier_keys.convert(document)
     if table:
         group, name = table
         tables = document.setdefault(group, tomlkit.table(is_super_table=True))
@@ -143,7 +160,8 @@ def changed(
             here[key] = value
         elif key in here:
             del here[key]
-    return tomlkit.dumps(document)
+    new = tomlkit.dumps(document)
+    return earlier_keys.with_todays_comments(new, KEYS) if converted else new
 
 
 def read_assignment(word: str) -> tuple[str, Setting]:
@@ -161,7 +179,7 @@ def read_assignment(word: str) -> tuple[str, Setting]:
             value = int(raw.strip(), 10)
         except ValueError:
             raise BadInput(f"{name} must be a whole number, not {raw!r}") from None
-    problem = key.problem(value)
+    problem = earlier_keys.problem(name, value) or key.problem(value)
     if problem:
         raise BadInput(f"{name} {problem}")
     return name, value
@@ -184,6 +202,8 @@ def read_project_assignment(word: str) -> ProjectAssignment:
     name, equals, raw = word.partition("=")
     adds = name.endswith("+")
     name = name.removesuffix("+").strip()
+    if name in earlier_keys.GONE:
+        raise BadInput(f"{name} {earlier_keys.GONE[name]}")
     if equals and not project_tables.has(name):
         raise BadInput(f"{name or repr(name)} {project_tables.unknown()}")
     if adds and name not in LISTS:
@@ -197,17 +217,40 @@ def read_project_assignment(word: str) -> ProjectAssignment:
     return ProjectAssignment(name, value, adds)
 
 
+#: What each line of a new file is about; `fleet config show` says more.
+_BRIEF = {
+    "queue": "where tasks live: embedded, beads, or a postgresql:// address",
+    "permissions": "what agents may do: edit, auto, bypass",
+    "sandbox": "the box around agents: off, workspace, strict",
+    "work_in": "where agents work in git: clone, directory",
+    "land": "finished work of a clone: auto, ask, branch",
+    "expect": "what a claim must show: change, any, answer, artifact:PATH, plan",
+}
+
+
 def default_text(**chosen: Setting) -> str:
-    """A new runtime.toml: each key under a comment that says what it does."""
+    """A new runtime.toml with the settings that were chosen; every other has its default."""
     import tomlkit
 
     document = tomlkit.document()
     document.add(tomlkit.comment("fleet's settings. A running supervisor applies changes at once."))
-    for key in KEYS.values():
-        document.add(tomlkit.nl())
-        document.add(tomlkit.comment(key.about))
-        document.add(key.name, tomlkit.item(chosen.get(key.name, key.default)))
+    document.add(tomlkit.comment("All of them, with their meaning: fleet config show"))
+    for name, value in chosen.items():
+        item = tomlkit.item(value)
+        if name in _BRIEF:
+            item.comment(_BRIEF[name])
+        document.add(name, item)
     return tomlkit.dumps(document)
+
+
+def _refuse_contradictions(text: str, path: Path, settings: Config) -> None:
+    """Raise ConfigError for settings that exclude each other, for all projects or for one."""
+    work_in, box = settings.work_in, settings.sandbox
+    _refuse(text, path, "work_in", contradiction(work_in, box, pins=False).removeprefix("work_in "))
+    for name, project in settings.projects.items():
+        own = {"work_in": work_in, "sandbox": box, **project.settings}
+        wrong = contradiction(own["work_in"], own["sandbox"], pins=bool(project.pins))
+        _refuse(text, path, project_tables.TABLE, wrong and f'"{name}": {wrong}')
 
 
 def _refuse(text: str, path: Path, key: str, wrong: str, *, hint: str = "") -> None:

@@ -1,28 +1,19 @@
-"""Changes runtime.toml: whole or not at all, under a lock, and only to a file that can be read.
-
-A project without a verify command is proposed one, once: `proposed.json` remembers the projects.
-"""
+"""Changes runtime.toml: whole or not at all, under a lock, and only to a file that can be read."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from fleet.config import Config, Project, Setting, projects, runtime_toml
+from fleet.config import KEYS, Config, Project, Setting, projects, runtime_toml
 from fleet.control import Control
 from fleet.control.task_directory import without_commit
 from fleet.errors import BadInput, ConfigError
-from fleet.evidence.propose_verify import Proposal, propose
 from fleet.files.atomic_write import write_atomically
 from fleet.files.file_lock import exclusive
-from fleet.files.json_record import JsonRecord
-from fleet.home.task_policy import policy_of
+from fleet.home.task_policy import cost_of_no_check, policy_of
 from fleet.queue import without_password
 from fleet.schemas import Settings
-
-PROPOSED = "proposed.json"
-_PROPOSED = JsonRecord(list[str])
 
 
 def change_settings(fleet: Control, change: Callable[[str], str]) -> Config:
@@ -45,9 +36,13 @@ def change_settings(fleet: Control, change: Callable[[str], str]) -> Config:
 
 
 def shown_settings(fleet: Control) -> dict[str, Any]:
-    """Every setting by name, without the passwords of the queue and of addresses."""
+    """Every setting by name, without the passwords of the queue and of addresses; in `sources`
+    whether the file or the default says so.
+    """
     shown = msgspec.to_builtins(fleet.config) | {"queue": without_password(fleet.config.queue)}
     shown["notify"]["to"] = [f"{each.partition(':')[0]}:…" for each in fleet.config.notify.to]
+    given = runtime_toml.given_keys(fleet.home.config)
+    shown["sources"] = {name: "file" if name in given else "default" for name in KEYS}
     return shown
 
 
@@ -109,8 +104,8 @@ def _lines(project: Project | None, name: str) -> list[str]:
 class NewTaskLacks(NamedTuple):
     """What a task that was made lacks, while it is easily mended."""
 
-    #: No verify command: the task can be closed as unchecked at best.
-    verify: bool
+    #: What it costs that no verify command checks the task; empty: one does.
+    unchecked: str
     #: The repository that a clone would be made of, if it has no commit; empty: not so.
     commit: str
     #: The work would land, and no branch was checked out.
@@ -122,22 +117,7 @@ def lacks(fleet: Control, settings: Settings) -> NewTaskLacks:
     cwd = settings.cwd or ""
     policy = policy_of(fleet.config, settings, cwd).policy
     return NewTaskLacks(
-        verify=not policy.verify,
-        commit=without_commit(cwd) if policy.isolation == "clone" else "",
-        branch=policy.land.mode != "off" and policy.land.asks_branch,
+        unchecked="" if policy.verify else cost_of_no_check(policy),
+        commit=without_commit(cwd) if policy.work_in == "clone" else "",
+        branch=policy.land.lands and policy.land.asks_branch,
     )
-
-
-def verify_proposal(cwd: str) -> Proposal | None:
-    """A verify command for the tasks of a directory; None if no file there names one."""
-    return propose(Path(cwd))
-
-
-def is_first_proposal(fleet: Control, cwd: str) -> bool:
-    """Whether a person was never asked about a project; from now on the project counts as asked."""
-    path = fleet.home.path / PROPOSED
-    asked = _PROPOSED.read_or_none(path) or []
-    if cwd in asked:
-        return False
-    _PROPOSED.write(path, [*asked, cwd], durable=False)
-    return True

@@ -20,12 +20,12 @@ from fleet.processes.bounded_call import call
 from fleet.queue import PREFIX, check_address, open_queue, without_password
 from fleet.queue.protocol import Queue
 from fleet.sandbox.try_box import BoxTrial, try_box
+from fleet.schemas.policy import contradiction
 
 PERMISSIONS = config.KEYS["permissions"]
 SANDBOX = config.KEYS["sandbox"]
 LAND = config.KEYS["land"]
-#: What a new home has where git is new enough: accepted work comes back to the branch unasked.
-_NEW_HOMES = "auto"
+WORK_IN = config.KEYS["work_in"]
 _PATIENCE = 10.0
 #: How many missing rights are named.
 _NAMED = 4
@@ -38,6 +38,7 @@ class InitializedHome(Struct, frozen=True, kw_only=True):
     queue: str
     permissions: str
     sandbox: str
+    work_in: str
     land: str
     #: Why a new home has no box, and what to do; empty if the home has one, or is not new.
     no_box: str = ""
@@ -53,6 +54,7 @@ def init(
     force: bool,
     ask: Callable[[], str],
     sandbox: str | None = None,
+    work_in: str | None = None,
     land: str | None = None,
     ask_box: Callable[[], bool] = lambda: True,
     waiting: Callable[[str], AbstractContextManager[object]] = nullcontext,
@@ -61,7 +63,7 @@ def init(
 
     A home keeps its queue, its permissions, its box and its landing unless others are given. A new
     one gets a box where a box works, if `ask_box` agrees, and where not the permissions that `ask`
-    returns; and accepted work lands where git is new enough.
+    returns. A new home works in clones, and accepted work lands where git is new enough.
     `force` sets up a queue of beads again, and `waiting` is held meanwhile. Raises FleetError if
     `sandbox` asks for what cannot be had.
     """
@@ -72,23 +74,29 @@ def init(
     trial = try_box(os.environ) if _wants_trial(before, sandbox) else None
     if trial is not None and not trial.works and sandbox not in (None, "off"):
         raise FleetError(f"a sandbox cannot be had: {trial.problem}", hint=trial.fix)
-    make_home(home)
     box = sandbox or (before.sandbox if before else _offered(trial, ask_box))
+    place = work_in or (before.work_in if before else str(WORK_IN.default))
+    if why := contradiction(place, box, pins=False):
+        raise FleetError(why, hint="Give --work-in clone or --sandbox off.")
+    make_home(home)
     chosen = queue or (before.queue if before else _best_queue())
     unasked = before.permissions if before else str(PERMISSIONS.default) if box != "off" else ""
     allowed = permissions or unasked or ask()
     settings = structs.replace(before or Config(), queue=chosen)
-    lands = land or (before.land if before else _NEW_HOMES if _git_can_land() else "off")
+    lands = land or (before.land if before else "auto" if _git_can_land() else "branch")
     another = before is None or before.queue != chosen
     with waiting(f"setting up the queue ({without_password(chosen)})"):
         warning = _set_up_queue(home, settings, force=force, another=another)
     # Last, so that no runtime.toml names a queue that could not be opened.
-    chosen_all = {"queue": chosen, "permissions": allowed, "sandbox": box, "land": lands}
+    chosen_all = {
+        "queue": chosen, "permissions": allowed, "sandbox": box, "work_in": place, "land": lands,
+    }  # fmt: skip
     _record(home, before, chosen_all)
     return InitializedHome(
         queue=without_password(chosen),
         permissions=allowed,
         sandbox=box,
+        work_in=place,
         land=lands,
         no_box="" if trial is None or trial.works else f"{trial.problem}. {trial.fix}",
         warning=warning or "",
@@ -163,7 +171,8 @@ def _check_role(queue: Queue) -> str | None:
 def _record(home: Home, before: Config | None, chosen: Mapping[str, str]) -> None:
     """Write runtime.toml, or put what was chosen into the one that is there."""
     if before is None:
-        write_atomically(home.config, config.default_text(**chosen).encode())
+        text = config.default_text(**chosen, expect=config.KEYS["expect"].default)
+        write_atomically(home.config, text.encode())
         return
     news = {name: value for name, value in chosen.items() if getattr(before, name) != value}
     if news:

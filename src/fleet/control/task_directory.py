@@ -62,6 +62,13 @@ def without_commit(cwd: str) -> str:
         return ""
 
 
+def is_in_git(cwd: str) -> bool:
+    """Whether a directory is in a repository."""
+    from fleet.git.repository import find, is_bare
+
+    return find(cwd) is not None or is_bare(cwd)
+
+
 def branch_at(cwd: str) -> str | None:
     """The branch that a directory has checked out; empty: it has none; None: in no repository."""
     from fleet.git.repository import checked_out_branch, find

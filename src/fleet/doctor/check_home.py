@@ -29,8 +29,12 @@ def settings(installation: Installation) -> Iterator[CheckResult]:
     if (
         installation.home.path.is_dir() and installation.home.config.exists()
     ):  # else the check `home` reports it
-        config.load(installation.home.config)
+        found = config.load(installation.home.config)
         yield CheckResult("config", "ok", str(installation.home.config))
+        if found.converted:
+            what = f"runtime.toml is of an earlier fleet: {'; '.join(found.converted)}"
+            fix = "fleet config set KEY=VALUE, with any key, writes it so"
+            yield CheckResult("config", "warning", what, fix)
 
 
 def permissions(installation: Installation) -> Iterator[CheckResult]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from shlex import quote
 
 from fleet.coders.agent_environment import plain_env
-from fleet.config import Config
+from fleet.config import Config, Project
 from fleet.doctor.check_result import CheckResult, Installation
 from fleet.errors import FleetError
 from fleet.evidence.propose_verify import propose
@@ -23,7 +23,7 @@ from fleet.schemas.policy import BRANCH_OF_TASK
 
 _PATIENCE = 5.0
 _WORDS = {
-    "off": "off: work stays in its directory, or on fleet/<id>",
+    "branch": "work stays in its directory, or on fleet/<id> (work_in, land)",
     "ask": "ask: accepted work lands once you approve it (fleet land)",
     "auto": "auto: accepted work lands on its task's branch, here alone; nothing is pushed",
 }
@@ -44,8 +44,9 @@ def verify(installation: Installation) -> Iterator[CheckResult]:
         yield CheckResult("verify", "ok", f"tasks here are checked with: {'; '.join(known)}")
         return
     what = "no verify command for tasks here: their work stays unchecked"
-    command = quote(f"verify={proposal.command}")
-    fix = f"By its {proposal.found_in}: fleet config set --project . {command}"
+    changes = (f"verify={proposal.command}", *(f"share+={path}" for path in proposal.share))
+    line = " ".join(map(quote, changes))
+    fix = f"By its {proposal.found_in}: fleet config set --project . {line}"
     yield CheckResult("verify", "ok", what, fix)
 
 
@@ -55,8 +56,9 @@ def landing(installation: Installation) -> Iterator[CheckResult]:
     if config is None:
         return
     places = _places(config)
-    if config.land == "off" and not any(mode != "off" for mode, _, _ in places):
-        yield CheckResult("landing", "ok", _WORDS["off"])
+    usual = _mode(config, Project(path=""))
+    if usual == "branch" and not any(mode != "branch" for mode, _, _ in places):
+        yield CheckResult("landing", "ok", _WORDS["branch"])
         return
     path = shutil.which("git", path=installation.env.get("PATH"))
     said = (
@@ -66,21 +68,27 @@ def landing(installation: Installation) -> Iterator[CheckResult]:
     )
     if not is_new_enough(said):
         what = f"landing needs git 2.38 or later, and here is {said.strip() or 'none'}"
-        fix = "Install a newer git, or switch landing off: fleet config set land=off"
+        fix = "Install a newer git, or leave work on its own branch: fleet config set land=branch"
         yield CheckResult("landing", "error", what, fix)
         return
-    yield CheckResult("landing", "ok", _words(config.land, config.land_to))
+    yield CheckResult("landing", "ok", _words(usual, config.land_to))
     yield from _here(config)
     for mode, place, branch in places:
-        if mode != "off" and branch != BRANCH_OF_TASK and not _has(place, branch):
+        if mode != "branch" and branch != BRANCH_OF_TASK and not _has(place, branch):
             fix = f"Make it, or name another: fleet config set --project {place} land_into=BRANCH"
             yield CheckResult("landing", "error", f"{place} has no branch {branch}", fix)
     yield from _without_branch(installation)
 
 
 def _words(mode: str, land_to: str) -> str:
-    to = f"; {_TO[land_to]}" if mode != "off" and land_to in _TO else ""
+    to = f"; {_TO[land_to]}" if mode != "branch" and land_to in _TO else ""
     return f"{_WORDS[mode].removesuffix('; nothing is pushed') if to else _WORDS[mode]}{to}"
+
+
+def _mode(config: Config, project: Project) -> str:
+    """What becomes of a project's finished work: `branch` where nothing lands."""
+    in_directory = project.settings.get("work_in", config.work_in) == "directory"
+    return "branch" if in_directory else str(project.settings.get("land", config.land))
 
 
 def _here(config: Config) -> Iterator[CheckResult]:
@@ -89,9 +97,9 @@ def _here(config: Config) -> Iterator[CheckResult]:
         project = config.project(str(Path.cwd()))
     except FileNotFoundError:
         return
-    mode = str(project.settings.get("land", config.land))
+    mode = _mode(config, project)
     to = str(project.settings.get("land_to", config.land_to))
-    if (mode, to) != (config.land, config.land_to):
+    if (mode, to) != (_mode(config, Project(path="")), config.land_to):
         yield CheckResult("landing", "ok", f"here, {project.path}: {_words(mode, to)}")
 
 
@@ -99,7 +107,7 @@ def _places(config: Config) -> list[tuple[str, str, str]]:
     """Each project in git, with the mode and the branch in the settings."""
     return [
         (
-            str(project.settings.get("land", config.land)),
+            _mode(config, project),
             path,
             str(project.settings.get("land_into", config.land_into)),
         )

@@ -259,7 +259,7 @@ def _elsewhere_words(work: WorkElsewhere) -> str:
 def _unrelated(facts: ClaimFacts) -> str:
     receipt = facts.receipt
     base = receipt.changes.misplaced.unrelated_to if receipt.changes is not None else ""
-    if not base or receipt.policy.land.mode == "off":
+    if not base or not receipt.policy.land.lands:
         return ""
     return (
         f"what is checked out has no commit in common with {base[:12]}, which the work began at, so"

@@ -29,7 +29,6 @@ from fleet.evidence.verify_commands import FOLDER, check_in, forget_failed
 from fleet.evidence.verify_place import InspectedRun, verify_place
 from fleet.files.machine_short import is_short, shortage, words_of
 from fleet.git import repository
-from fleet.git.checkout.verify_leavings import put_leavings_aside
 from fleet.git.clone.agent_git_dir import read_head
 from fleet.git.clone.task_refs import task_refs
 from fleet.git.clone.work_elsewhere import work_elsewhere
@@ -235,14 +234,10 @@ def _checks(
         return None
     run = ended.run
     with verify_place(ended, changes) as place:
-        try:
-            done = check_in(
-                place, ended.policy.verify, ended.policy,
-                home=run.home, records=run.path, mark=run.spec().id, abandon=abandon,
-            )  # fmt: skip
-        finally:
-            if not place.tree and changes is not None:
-                put_leavings_aside(run, ended.base, changes.tree)
+        done = check_in(
+            place, ended.policy.verify, ended.policy,
+            home=run.home, records=run.path, mark=run.spec().id, abandon=abandon,
+        )  # fmt: skip
     if done is None:
         return None
     # A set-up that fails is a failure of the work: it made the checkout unfit.
@@ -357,7 +352,7 @@ def landing_work(
     Raises GitFailed.
     """
     home, task_id = run.home, run.task_id
-    if policy.land.mode == "off" or base is None or changes is None or not changes.tree:
+    if not policy.land.lands or base is None or changes is None or not changes.tree:
         return None
     record = clone_record.read(home, task_id)
     repo = repository_of(base)

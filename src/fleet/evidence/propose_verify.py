@@ -5,7 +5,7 @@ The files are the project's, so a person reads the command before fleet takes it
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,6 +16,14 @@ from fleet.schemas import typed
 
 _LARGEST = 1 << 20
 _TARGET = re.compile(r"^(test|check)\s*:(?!=)", re.MULTILINE)
+#: Virtual environments, by their usual names.
+_ENVIRONMENTS = (".venv", "venv")
+#: Directories of installed packages, and how the commands begin that need them.
+_INSTALLED: Mapping[str, tuple[str, ...]] = {
+    ".venv": (".venv/", "uv run", "poetry run"),
+    "venv": ("venv/",),
+    "node_modules": ("npm ", "pnpm ", "yarn "),
+}
 #: What `npm init` writes where there is no test.
 _NO_TEST = "no test specified"
 
@@ -35,6 +43,8 @@ class Proposal(Struct, frozen=True, kw_only=True):
 
     command: str
     found_in: str
+    #: What the command needs of the directory that git does not hold: `share` of the project.
+    share: tuple[str, ...] = ()
 
 
 def propose(folder: Path) -> Proposal | None:
@@ -42,8 +52,16 @@ def propose(folder: Path) -> Proposal | None:
     for name, read in _READERS:
         text = _text(folder / name)
         if text and (command := read(text, folder)):
-            return Proposal(command=command, found_in=name)
+            return Proposal(command=command, found_in=name, share=_shared(command, folder))
     return None
+
+
+def _shared(command: str, folder: Path) -> tuple[str, ...]:
+    """The directory of installed packages that a command needs and that is there."""
+    for name, beginnings in _INSTALLED.items():
+        if command.startswith(beginnings) and (folder / name).is_dir():
+            return (name,)
+    return ()
 
 
 def _make(text: str, folder: Path) -> str:
@@ -62,6 +80,15 @@ def _python(text: str, folder: Path) -> str:
     for lock, runner in (("uv.lock", "uv run "), ("poetry.lock", "poetry run ")):
         if (folder / lock).is_file():
             return f"{runner}pytest -q"
+    return _pytest(text, folder)
+
+
+def _pytest(text: str, folder: Path) -> str:
+    """Pytest of the project's own environment, if there is one."""
+    del text
+    for name in _ENVIRONMENTS:
+        if (folder / name / "bin/python").exists():
+            return f"{name}/bin/python -m pytest -q"
     return "python3 -m pytest -q"
 
 
@@ -91,7 +118,7 @@ def _go(text: str, folder: Path) -> str:
 _READERS: tuple[tuple[str, Callable[[str, Path], str]], ...] = (
     ("Makefile", _make),
     ("pyproject.toml", _python),
-    ("pytest.ini", lambda _text, _folder: "python3 -m pytest -q"),
+    ("pytest.ini", _pytest),
     ("package.json", _node),
     ("Cargo.toml", _cargo),
     ("go.mod", _go),

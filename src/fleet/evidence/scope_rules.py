@@ -101,7 +101,7 @@ def _bulk(facts: ScopeFacts) -> str:
 def _guarded(facts: ScopeFacts) -> str:
     before, after = facts.base.guarded, facts.now.guarded
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-    if facts.policy.isolation == "clone":  # a clone's git directory is obeyed by no git of fleet's
+    if facts.policy.work_in == "clone":  # a clone's git directory is obeyed by no git of fleet's
         names = [name for name in names if not name.startswith(".git/")]
     meant = tuple(filter(_is_plain, facts.policy.scope))
     if meant:
@@ -121,7 +121,7 @@ def _moved(facts: ScopeFacts) -> str:
         return f"{now.root} is no repository any more"
     if now.damage:  # nothing is known of its refs
         return ""
-    if facts.policy.isolation == "clone":  # a clone's refs are copies; its work is brought home
+    if facts.policy.work_in == "clone":  # a clone's refs are copies; its work is brought home
         return ""
     stand = {**now.refs, **({now.branch: now.head} if now.branch and now.head else {})}
     gone = [name for name in base.refs if name not in stand]
@@ -176,5 +176,5 @@ def _doubt(in_same_tree: tuple[str, ...]) -> str:
         return ""
     return (
         f" ({some(in_same_tree, _NAMES)} worked in the same tree meanwhile, and fleet cannot"
-        " tell the two apart; --isolation clone keeps them apart)"
+        " tell the two apart; --work-in clone keeps them apart)"
     )

@@ -1,4 +1,4 @@
-"""Where verify commands run: a fresh checkout of what the run left, or the run's own directory.
+"""Where verify commands run: a fresh checkout of a clone's work, or the task's directory.
 
 The checkout lies in the run's directory and is removed when the commands are done. Pinned files are
 in it as the task's first run found them. Nothing of a person's is written, and what the commands
@@ -18,7 +18,6 @@ from fleet.evidence.verify_commands import VerifyPlace, checkout_place
 from fleet.git import tree_snapshot
 from fleet.git.checkout.fresh_checkout import is_made, make_checkout, remove_checkout
 from fleet.git.checkout.pinned_tree import PinnedTree, pinned_tree
-from fleet.git.clone.source_facts import objects_of_clone
 from fleet.git.git_command import Git
 from fleet.git.own.own_repository import known_repository, stores_of
 from fleet.git.own.project_refs import refs_of
@@ -61,8 +60,8 @@ class InspectedRun(Struct, frozen=True, kw_only=True):
 
     @property
     def in_directory(self) -> bool:
-        """The verify commands run where the agent worked."""
-        return self.policy.copies.verify_in == "directory"
+        """The agent worked in the task's directory itself, and the verify commands run there."""
+        return self.policy.work_in == "directory"
 
 
 @contextmanager
@@ -70,7 +69,7 @@ def verify_place(ended: InspectedRun, changes: Changes | None) -> Generator[Veri
     """The place to verify in, for the time of the block. Raises FleetError if there is none."""
     if ended.base is None or ended.in_directory:
         _refuse_pins(ended)
-        yield _own_directory(ended)
+        yield VerifyPlace(cwd=ended.cwd, root=ended.cwd)
         return
     folder = ended.run.path / FOLDER
     try:
@@ -107,17 +106,9 @@ def _refuse_pins(ended: InspectedRun) -> None:
         raise FleetError(f"the files {pins} cannot be had as they were: there is no repository")
     if pins:
         raise FleetError(
-            f"the files {pins} are pinned, which takes a fresh checkout to verify in",
-            hint="Set verify_in=checkout for the project, or have no pins.",
+            f"the files {pins} are pinned, and only a clone is verified in a fresh checkout",
+            hint=f"Let it work in a clone: fleet bd update {ended.run.task_id} --work-in clone",
         )
-
-
-def _own_directory(ended: InspectedRun) -> VerifyPlace:
-    home, task_id, cwd = ended.run.home, ended.run.task_id, ended.cwd
-    clone = str(home.clone(task_id))
-    inside = cwd == clone or cwd.startswith(f"{clone}/")
-    reads = objects_of_clone(home, task_id)
-    return VerifyPlace(cwd=cwd, root=clone if inside else cwd, reads=tuple(reads))
 
 
 def _checked_out(
@@ -126,10 +117,7 @@ def _checked_out(
     repo = repository_of(base)
     if repo is None or changes is None or not changes.tree:
         why = (changes.trouble if changes is not None else "") or f"{base.root} is no repository"
-        raise FleetError(
-            f"there is no tree to verify: {why}",
-            hint="verify_in=directory of the project verifies in the run's directory instead.",
-        )
+        raise FleetError(f"there is no tree to verify: {why}")
     until = time.monotonic() + _LIMIT
     own = known_repository(ended.run.home.path, repo.root)
     git = Git(own, until)

@@ -84,7 +84,7 @@ def local_settings(home: Home, task: Task) -> Settings:
         return structs.replace(own, repository=None)
     place = home.mirror(origin.url)
     cwd = str(place / origin.subdirectory) if origin.subdirectory else str(place)
-    return structs.replace(own, cwd=cwd, isolation="clone")
+    return structs.replace(own, cwd=cwd, work_in="clone", isolation=None)
 
 
 def is_elsewhere(home: Home, settings: Settings) -> bool:

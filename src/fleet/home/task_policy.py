@@ -6,13 +6,21 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.config import KEYS, Config, Project, Setting
 from fleet.config.projects import way_up
+from fleet.errors import BadInput
 from fleet.schemas import Limits, LimitWishes, Policy, Sandbox, SandboxLevel, Settings
 from fleet.schemas.hosts.host import host_label
-from fleet.schemas.policy import BRANCH_OF_TASK, CopyRules, LandRules, stricter
+from fleet.schemas.policy import (
+    BRANCH_OF_TASK,
+    CopyRules,
+    LandRules,
+    WorkIn,
+    contradiction,
+    stricter,
+)
 
 #: The key of runtime.toml behind each limit.
 KEY_OF: Mapping[str, str] = {
@@ -35,7 +43,7 @@ _WISHES = (
     "verify",
     "pins",
     "scope",
-    "isolation",
+    "work_in",
     "sandbox",
     "context",
     "needs",
@@ -44,7 +52,7 @@ _WISHES = (
 
 
 #: Where a part comes from that neither the task asked for nor runtime.toml has for all.
-PROJECT, BOX, LANDS = "project", "as it runs in a box", "as its work lands"
+PROJECT, NOT_IN_GIT = "project", "outside of git"
 
 
 class EffectivePolicy(Struct, frozen=True, kw_only=True):
@@ -61,8 +69,9 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
     project = config.project(cwd)
     wishes = settings.limits or LimitWishes()
     box = _sandbox(config, project, settings)
-    land = _land(config, project, settings)
-    isolation = settings.isolation or _value(config, project, "isolation")
+    work_in: WorkIn = settings.work_in or _value(config, project, "work_in")
+    if settings.isolation == "none":
+        work_in = "directory" if box.level == "off" else "clone"
     policy = Policy(
         expect=settings.expect or _value(config, project, "expect"),
         require=_value(config, project, "require"),
@@ -71,8 +80,7 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
         pins=project.pins if settings.pins is None else settings.pins,
         verify_time=_value(config, project, "verify_limit"),
         scope=_from(cwd, project) if settings.scope is None else settings.scope,
-        # In a box the project itself is read-only; and what lands is the work of a clone.
-        isolation=isolation if box.level == land.mode == "off" else "clone",
+        work_in=work_in,
         context=settings.context or _value(config, project, "context"),
         commit=settings.commit or "",
         tripwire=_value(config, project, "tripwire"),
@@ -81,9 +89,8 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
         copies=CopyRules(
             project=project.path,
             share=project.share,
-            verify_in=_value(config, project, "verify_in"),
         ),
-        land=land,
+        land=_land(config, project, settings, work_in),
         # What the machine must have was looked at when the task was claimed.
         needs=tuple(
             need
@@ -101,12 +108,48 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
     asked = {name for name in _WISHES if getattr(settings, name) is not None}
     limits = {name for name in KEY_OF if getattr(wishes, name) is not None}
     own = asked | limits
-    if policy.isolation != isolation:
-        own.discard("isolation")
     origins = dict.fromkeys(_of_project(project) - own, PROJECT)
-    if policy.isolation != isolation:
-        origins["isolation"] = BOX if box.level != "off" else LANDS
     return EffectivePolicy(policy=policy, own=frozenset(own), origins=origins)
+
+
+def outside_of_git(ruled: EffectivePolicy) -> EffectivePolicy:
+    """The rules of a task outside of git, with the origin of each part that differs there."""
+    policy = policy_outside(ruled.policy, own_expect="expect" in ruled.own)
+    parts = [name for name in ("work_in", "expect") if _differs(policy, ruled.policy, name)]
+    return EffectivePolicy(
+        policy=policy,
+        own=ruled.own.difference(parts),
+        origins={**ruled.origins, **dict.fromkeys(parts, NOT_IN_GIT)},
+    )
+
+
+def policy_outside(policy: Policy, *, own_expect: bool) -> Policy:
+    """The policy outside of git: the task works in its directory, nothing lands, and a change is
+    expected only if the task itself asks for one (`own_expect`).
+    """
+    expect = "any" if policy.expect == "change" and not own_expect else policy.expect
+    return structs.replace(policy, work_in="directory", expect=expect, land=LandRules())
+
+
+def _differs(one: Policy, other: Policy, name: str) -> bool:
+    return bool(getattr(one, name) != getattr(other, name))
+
+
+def check_contradictions(policy: Policy, task_id: str = "") -> None:
+    """Raise BadInput for settings of a task that exclude each other."""
+    why = contradiction(policy.work_in, policy.sandbox.level, pins=bool(policy.pins))
+    if why:
+        way = f"fleet bd update {task_id} --work-in clone" if task_id else "--work-in clone"
+        raise BadInput(why, hint=f"For this task: {way}")
+
+
+def cost_of_no_check(policy: Policy) -> str:
+    """What becomes of the claims of a task without a verify command."""
+    if policy.require == "checked":
+        return "each claim waits for your approval (require = checked)"
+    if policy.land.lands and policy.require == "approved":
+        return "finished work waits for your approval"
+    return "fleet can only say *unchecked*"
 
 
 def _of_project(project: Project) -> set[str]:
@@ -161,15 +204,14 @@ def _sandbox(config: Config, project: Project, settings: Settings) -> Sandbox:
     )
 
 
-def _land(config: Config, project: Project, settings: Settings) -> LandRules:
-    """How a task's work lands. It does not where the task or its project wants it to stay in the
-    directory itself, nor where it is compared: then a person picks.
+def _land(config: Config, project: Project, settings: Settings, work_in: WorkIn) -> LandRules:
+    """How a task's work lands. It does not where agents work in the directory itself, nor where the
+    task is compared: then a person picks.
     """
     origin = settings.repository
-    if origin is not None and origin.land == "off":
+    if origin is not None and origin.land == "branch":
         return LandRules()
-    stays = (settings.isolation or project.settings.get("isolation")) == "none"
-    if stays or settings.commit:
+    if work_in == "directory" or settings.isolation == "none" or settings.commit:
         return LandRules()
     into = _value(config, project, "land_into")
     into = (settings.branch or "") if into == BRANCH_OF_TASK else into

@@ -96,8 +96,8 @@ def why_asked(work: WaitingWork, touched: tuple[str, ...]) -> str:
         return f"it changes what is protected: {some(touched, _FEW)}; {way}"
     if work.landing.asks and work.landing.to != "pr":
         return f"{'; '.join(work.landing.asks)}; {way}"
-    if work.rules.mode == "off":
-        return f"land = off by now; {way}"
+    if not work.rules.lands:
+        return f"land = branch now; {way}"
     # A pull request is opened to be looked at; a person merges it, or approves it here.
     asked = work.rules.mode == "ask" and work.landing.to != "pr"
     return f"land = ask; {way}" if asked else ""

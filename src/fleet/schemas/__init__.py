@@ -37,7 +37,6 @@ from fleet.schemas.outcome import (
 )
 from fleet.schemas.policy import (
     Context,
-    Isolation,
     LimitName,
     Limits,
     LimitWishes,

@@ -3,7 +3,7 @@
 import re
 from typing import Literal, get_args
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from fleet.errors import BadInput
 from fleet.schemas.budget import Budget
@@ -18,14 +18,15 @@ ARTIFACT = "artifact:"
 #: The file of a plan among the artifacts.
 PLAN_FILE = "PLAN.toml"
 
-#: The least that closes a task. `plausible`: nothing contradicts the claim. `checked`: the verify
-#: commands passed; unchecked work is left to a person.
-Requirement = Literal["plausible", "checked"]
+#: What becomes of a claim that no check proved and nothing contradicts. `any`: it is enough.
+#: `approved`: work lands only once a person approves it; what does not land is closed. `checked`: a
+#: person decides on every such claim.
+Requirement = Literal["any", "approved", "checked"]
 
-#: Where a task works. `none`: in its directory itself. `clone`: in a clone of its own.
-#: `worktree` is another word for `clone`.
-Isolation = Literal["none", "clone", "worktree"]
-ISOLATIONS: tuple[Isolation, ...] = ("none", "clone")
+#: Where a task works in git: in its directory itself, or in a clone of its own. Outside of git
+#: every task works in its directory.
+WorkIn = Literal["directory", "clone"]
+WORK_IN: tuple[WorkIn, ...] = get_args(WorkIn)
 
 #: What stands around an agent, from no box to the strictest. `off`: only what its CLI refuses.
 #: `workspace`: a box in which only the run's own directories can be written and no key can be read.
@@ -33,12 +34,9 @@ ISOLATIONS: tuple[Isolation, ...] = ("none", "clone")
 SandboxLevel = Literal["off", "workspace", "strict"]
 SANDBOX_LEVELS: tuple[SandboxLevel, ...] = get_args(SandboxLevel)
 
-#: Where verify commands run: in a fresh checkout of what the run left, or in the run's directory.
-VerifyIn = Literal["checkout", "directory"]
-
-#: What becomes of work whose claim holds. `off`: the work stays where it is. `ask`: the work
-#: lands once a person approves it. `auto`: the work lands.
-LandMode = Literal["off", "ask", "auto"]
+#: What becomes of the work of a clone whose claim holds. `branch`: it stays on the branch
+#: `fleet/<id>`. `ask`: it lands once a person approves it. `auto`: it lands.
+LandMode = Literal["branch", "ask", "auto"]
 #: How a candidate is folded onto the branch, and where what has landed goes.
 LandHow = Literal["merge", "squash", "rebase"]
 LandTo = Literal["branch", "push", "pr"]
@@ -137,19 +135,18 @@ class Sandbox(Struct, frozen=True, kw_only=True):
 
 
 class CopyRules(Struct, frozen=True, kw_only=True):
-    """How copies of the project are made fit to work in, and which are verified in."""
+    """How copies of the project are made fit to work in."""
 
     #: The project's own directory.
     project: str = ""
     #: Paths below that directory which are linked into each copy, as they stand.
     share: tuple[str, ...] = ()
-    verify_in: VerifyIn = "checkout"
 
 
 class LandRules(Struct, frozen=True, kw_only=True):
     """Whether and how work whose claim holds reaches a branch."""
 
-    mode: LandMode = "off"
+    mode: LandMode = "branch"
     #: The branch; empty: the one that is checked out when the clone is made.
     into: str = ""
     #: The task was made where no branch was checked out: a person names one before it lands.
@@ -167,12 +164,19 @@ class LandRules(Struct, frozen=True, kw_only=True):
     #: How often a task is sent back before a person is asked.
     tries: int = 3
 
+    @property
+    def lands(self) -> bool:
+        """The work is to reach a branch other than the task's own."""
+        return self.mode != "branch"
 
-class Policy(Struct, frozen=True, kw_only=True):
-    """The rules that one run is held to, with nothing left to be looked up."""
+
+class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The rules that one run is held to, with nothing left to be looked up. A record with other
+    fields is of an earlier version, which `earlier_words` reads.
+    """
 
     expect: str = "any"
-    require: Requirement = "plausible"
+    require: Requirement = "approved"
     #: Commands of the operator's that must succeed before the task is closed.
     verify: tuple[str, ...] = ()
     #: The commands came with the task itself, and are not the project's.
@@ -183,7 +187,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     verify_time: float = 900.0
     #: Where the run may change files, as patterns below its directory; none: everywhere in there.
     scope: tuple[str, ...] = ()
-    isolation: Isolation = "none"
+    work_in: WorkIn = "directory"
     context: Context = "full"
     #: The commit that a clone is made from; empty: the one that is checked out in the directory.
     commit: str = ""
@@ -201,16 +205,32 @@ class Policy(Struct, frozen=True, kw_only=True):
     #: Seconds that `ask_human` waits for a person; None: the agent does not get fleet's tools.
     ask_wait: float | None = 100.0
 
-    def __post_init__(self) -> None:
-        if self.isolation == "worktree":
-            structs.force_setattr(self, "isolation", "clone")
-
     @property
     def artifact(self) -> str | None:
         """The file that must exist, if the expectation names one."""
         if self.expect == "plan":
             return PLAN_FILE
         return self.expect.removeprefix(ARTIFACT) if self.expect.startswith(ARTIFACT) else None
+
+
+def contradiction(work_in: object, level: object, *, pins: bool) -> str:
+    """Two settings that exclude each other, and which to change; empty: there are none. Pure.
+
+    Outside of git `work_in` makes no difference, so the rule is the same there.
+    """
+    if work_in == "clone":
+        return ""
+    if level != "off":
+        return (
+            f"work_in = directory excludes sandbox = {level}: in git, boxed agents work in clones."
+            " Set work_in=clone (outside of git it means the directory too), or sandbox=off"
+        )
+    if pins:
+        return (
+            "work_in = directory excludes pins: pinned files are restored in a fresh checkout, and"
+            " only a clone has one. Set work_in=clone, or no pins"
+        )
+    return ""
 
 
 def check_need(text: str) -> str:

@@ -10,7 +10,7 @@ from msgspec import Struct, field, structs, to_builtins
 from fleet.errors import BadInput
 from fleet.schemas.budget import Budget
 from fleet.schemas.hosts.code_origin import CodeOrigin
-from fleet.schemas.policy import Context, Isolation, LimitWishes, SandboxLevel
+from fleet.schemas.policy import Context, LimitWishes, SandboxLevel, WorkIn
 from fleet.schemas.waits import SetAside, ToLand, Waits, words
 
 Status = Literal["open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked"]
@@ -92,7 +92,11 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     pins: tuple[str, ...] | None = None
     #: Where files may be changed; None inherits.
     scope: tuple[str, ...] | None = None
-    isolation: Isolation | None = None
+    #: Where the task works, in git; None inherits.
+    work_in: WorkIn | None = None
+    #: In settings of an earlier fleet, instead of `work_in`. `none`: in the directory, unless the
+    #: task is boxed.
+    isolation: Literal["none", "clone", "worktree"] | None = None
     #: The branch that the directory had when the task was made; empty: none was checked out;
     #: None: the directory is in no repository.
     branch: str | None = None
@@ -119,8 +123,9 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     budget: Budget | None = None
 
     def __post_init__(self) -> None:
-        if self.isolation == "worktree":
-            structs.force_setattr(self, "isolation", "clone")
+        if self.isolation in ("clone", "worktree"):
+            structs.force_setattr(self, "isolation", None)
+            structs.force_setattr(self, "work_in", self.work_in or "clone")
 
 
 def settings_in(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -59,11 +59,19 @@ from fleet.schemas import (
 )
 from fleet.schemas.decision import LEASE_LOST, NO_ROOM, Decision
 from fleet.schemas.outcome import leaves_claim
+from fleet.schemas.shown_text import counted
 from fleet.schemas.units import shown_span
 from fleet.settlement.build_receipt import build_receipt, seen_of
 from fleet.settlement.run_record import ExitedRun, RunRecord
 from fleet.settlement.sent_back import land_tries, refused_landing
-from fleet.settlement.settle_table import Facts, SpawnFailure, close_reason, decide, refused_by
+from fleet.settlement.settle_table import (
+    Facts,
+    SpawnFailure,
+    close_reason,
+    decide,
+    refused_by,
+    unproved,
+)
 from fleet.settlement.tampering import seal_inspection, tampering
 
 #: How much of stderr may tell why a CLI ended.
@@ -255,6 +263,7 @@ def end_of(
         damage=found.damage,
         asks=asks,
         short=short,
+        diffstat=_diffstat(found),
         lands_on=found.landing.into if found.landing is not None else None,
         land_tries=land_tries(before, run.number, record.policy.land.tries),
         past=past,
@@ -296,10 +305,23 @@ def end_of(
     )
     landing = None
     if _is_to_land(decision):
+        if not judged.checked and record.policy.require != "any":
+            asks = (unproved(facts.diffstat), *asks)
         landing = _landing(record, claim, found, judged, before, now, asks=asks)
     elif before is not None and (broken := refused_by(outcome, facts)):
         landing = refused_landing(before, decision, broken, run=run.number, now=now)
     return RunEnd(ending, structs.replace(receipt, verdict=verdict, why=decision.why), landing)
+
+
+def _diffstat(found: Inspection) -> str:
+    """What the work of all runs changes, in a few words; empty: nothing that is known."""
+    changes = found.changes
+    files = found.whole or (changes.files if changes is not None else ())
+    count = len(files) + (changes.more if changes is not None and not found.whole else 0)
+    if not count:
+        return ""
+    added, removed = sum(each.added for each in files), sum(each.removed for each in files)
+    return f"{counted(count, 'file')} +{added} -{removed}"
 
 
 def is_answered(run: Run) -> bool:

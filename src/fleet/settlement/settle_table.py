@@ -75,11 +75,6 @@ _SHORTEST_WAIT = timedelta(seconds=1)
 _LIMIT_WAIT = timedelta(seconds=30)
 #: Tasks that wait for the same limit are spread over at most this time.
 _WIDEST_SPREAD = timedelta(minutes=1)
-#: Why a person decides about a claim that nothing contradicts and nothing proves.
-_UNCHECKED = (
-    "unchecked: no verify command proves the claim, and a check is required here"
-    " (require = checked)"
-)
 #: What a person can do about a denied tool.
 _SETTING = "(see the permissions setting)"
 
@@ -131,7 +126,9 @@ class Facts(Struct, frozen=True, kw_only=True):
     #: How often the work was sent back; None: never.
     land_tries: LandTries | None = None
     #: The least that closes the task; `approval`: it is to write a plan, which a person approves.
-    require: Requirement | Literal["approval"] = "plausible"
+    require: Requirement | Literal["approval"] = "approved"
+    #: What the work of all runs changes, in a few words; empty: nothing, or nothing is known.
+    diffstat: str = ""
     #: Why a person approves work whose claim holds; work that lands says so in its landing.
     asks: tuple[str, ...] = ()
     #: What the runs before this one came to.
@@ -277,8 +274,9 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
         if tuple(finding.rule for finding in verdict.findings) == UNCHANGED:
             return _unchanged(claim.done, facts)
         return _attempt(f"rejected: {_listed(verdict.findings)}", facts, now)
-    if not _is_enough(verdict, facts):
-        return blocked(NeedsApproval(reasons=(_UNCHECKED,)), facts.task_id)
+    if not _is_enough(verdict, facts) and facts.lands_on is None:
+        # Of work that lands, the landing says so and waits for a person.
+        return blocked(NeedsApproval(reasons=(unproved(facts.diffstat),)), facts.task_id)
     return _claim_holds(claim.done, verdict, facts)
 
 
@@ -354,6 +352,12 @@ def _closed(claim: str, verdict: Verdict, facts: Facts, *, after: str = "") -> D
         counts=True,
         why=f"{why}; waits to land on {where}",  # without a command: most work lands by itself
     )
+
+
+def unproved(diffstat: str) -> str:
+    """Why a person decides about a claim that nothing contradicts and nothing proves. Pure."""
+    why = "unchecked: no verify command proves it"
+    return f"{why} ({diffstat})" if diffstat else why
 
 
 def refused_by(outcome: Outcome, facts: Facts) -> tuple[Finding, ...]:

@@ -83,6 +83,14 @@ class SettingsDuty(TickingDuty):
         state.apply(structs.replace(fresh, queue=queue, coder=self._coder or fresh.coder))
         state.events.append(SettingsApplied())
         state.log.say("config", "settings applied")
+        tell_converted(state)
+
+
+def tell_converted(state: SupervisorState) -> None:
+    """Say once what an earlier fleet's words in runtime.toml mean."""
+    if converted := state.config.converted:
+        text = f"runtime.toml is of an earlier fleet: {'; '.join(converted)}"
+        state.log.say_once("config_converted", text)
 
 
 class WakeDuty(Duty):

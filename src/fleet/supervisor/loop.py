@@ -51,6 +51,7 @@ from fleet.supervisor.duties import (
     SignalDuty,
     StatusDuty,
     WakeDuty,
+    tell_converted,
 )
 from fleet.supervisor.queue_io.handle_requests import RequestHandler
 from fleet.supervisor.queue_io.keep_leases import LeaseKeeper
@@ -124,6 +125,7 @@ class Supervisor:
         """
         self._open()
         self.log.say("started", f"supervising {self.state.home.path}", owner=self.queue.owner)
+        tell_converted(self.state)
         if left := untrusted(self.state.home.path):
             text = f"not loaded, as no person has trusted their files: {', '.join(left)}"
             self.log.say("coders_untrusted", f"{text}. See: fleet coders trust --help")

@@ -45,13 +45,13 @@ def test_each_task_of_a_plan_has_its_directory(fleet, tmp_path, capsys):
     plan = tmp_path / "plan.md"
     plan.write_text("## One\n## Two\n")
     here = str(tmp_path / "work")
-    assert bd(["create", "--file", str(plan), "--isolation", "clone"]) == 0
+    assert bd(["create", "--file", str(plan), "--work-in", "clone"]) == 0
     first, second = capsys.readouterr().out.splitlines()
-    assert first.endswith(f": One  [cwd: {here}, isolation: clone]")
+    assert first.endswith(f": One  [cwd: {here}, work_in: clone]")
     for line in (first, second):
         task_id = line.removeprefix("Created ").partition(":")[0]
         assert fleet.queue.get(task_id).cwd == here
-        assert task_json.read(fleet.home, task_id).isolation == "clone"
+        assert task_json.read(fleet.home, task_id).work_in == "clone"
 
 
 def test_a_task_records_the_branch_that_its_directory_had(fleet, tmp_path, capsys):

@@ -74,21 +74,23 @@ def test_a_task_that_does_not_run_says_why(fleet, tmp_path, capsys):
         ({"land_to": "push"}, "lands:       on main and its remote, once it is accepted\n"),
         ({"land_to": "pr"}, "lands:       on main, by a pull request\n"),
         ({"land_into": "next"}, "lands:       on next, once it is accepted\n"),
-        ({"land": "off"}, ""),
+        ({"require": "approved"}, "lands:       on main, once you approve it (no verify command"),
+        ({"land": "branch"}, "work:        on the branch fleet/fleet-"),
+        ({"work_in": "directory"}, "work:        in /"),
     ],
 )
 def test_a_task_that_has_not_run_says_where_it_will_land(fleet, tmp_path, capsys, settings, says):
     """Before an agent is paid for it, and not only once its work waits."""
     project = Repo(tmp_path / "project")
     project.commit(a="1\n")
-    given = {"land": "auto"} | settings
+    given = {"land": "auto", "require": "any"} | settings
     fleet.home.config.write_text(default_text(queue="embedded", **given))
     task = fleet.queue.add(Draft(title="t"))
     task_json.write(fleet.home, task.id, Settings(cwd=str(project.root), branch="main"))
     show(Parsed({}, (task.id,)))
     shown = capsys.readouterr().out
     assert says in shown
-    assert ("lands:" in shown) == bool(says)
+    assert ("lands:" in shown) == says.startswith("lands:")
 
 
 def test_a_repository_without_a_commit_is_told_before_a_run_is_refused(fleet, tmp_path, capsys):
@@ -119,7 +121,7 @@ def test_a_repository_without_a_commit_is_told_before_a_run_is_refused(fleet, tm
     [
         ("", {"land": "auto"}, True),
         ("", {"land": "auto", "land_into": "main"}, False),
-        ("", {"land": "off"}, False),
+        ("", {"land": "branch"}, False),
         ("main", {"land": "auto"}, False),
         (None, {"land": "auto"}, False),
     ],
@@ -191,8 +193,8 @@ def test_earlier_attempts_stand_below_the_last_one(fleet, capsys):
 
 
 def test_each_value_says_where_it_comes_from(fleet, capsys, tmp_path):
-    """A project's verify command is no default, and a box makes a clone of any isolation."""
-    text = default_text(queue="embedded", sandbox="workspace", isolation="none")
+    """A project's verify command is no default, and outside of git there is no clone."""
+    text = default_text(queue="embedded", sandbox="workspace")
     project = f'\n[projects."{tmp_path}"]\nverify = ["make test"]\nturn_limit = 7\n'
     fleet.home.config.write_text(text + project)
     task = fleet.queue.add(Draft(title="t"))
@@ -201,6 +203,7 @@ def test_each_value_says_where_it_comes_from(fleet, capsys, tmp_path):
     shown = capsys.readouterr().out
     assert "expect:      change\n" in shown
     assert "verify:      make test (project)\n" in shown
-    assert "isolation:   clone (as it runs in a box)\n" in shown
+    assert "work_in:     directory (outside of git)\n" in shown
+    assert f"work:        in {tmp_path} itself\n" in shown
     assert "sandbox:     workspace (default)\n" in shown
     assert "max turns:   7 (project)\n" in shown

@@ -17,11 +17,15 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "runtime.toml"
 
 
-def test_the_default_file_holds_every_key_with_its_default(file):
-    """What `fleet init` writes is a full configuration that reads back as the defaults."""
+def test_a_new_file_holds_only_what_was_chosen(file):
+    """Every other key has its default, so that a later default reaches the home."""
     file.write_text(config.default_text())
     assert config.load(file) == config.Config()
-    assert all(key.about in file.read_text() for key in config.KEYS.values())
+    chosen = {"queue": "embedded", "sandbox": "strict", "land": "ask", "max_concurrent": 7}
+    file.write_text(config.default_text(**chosen))
+    assert config.load(file) == config.Config(**chosen)
+    assert runtime_toml.given_keys(file) == chosen.keys()
+    assert len(file.read_text().splitlines()) == 2 + len(chosen)
 
 
 def test_the_fields_of_config_are_the_keys_of_the_file():
@@ -30,6 +34,7 @@ def test_the_fields_of_config_are_the_keys_of_the_file():
     notify = msgspec.to_builtins(config.Config().notify)
     otel = msgspec.to_builtins(config.Config().otel)
     tables = {"projects": {}, "prices": {}, "accounts": {}, "notify": notify, "otel": otel}
+    tables["converted"] = ()
     assert defaults == {name: key.default for name, key in config.KEYS.items()} | tables
 
 

@@ -19,8 +19,10 @@ def told(installation, **settings):
 
 def test_where_nothing_lands_git_is_not_asked(installation):
     """An old git is no fault of a home that does not need another."""
-    (found,) = told(installation)
-    assert found == ("ok", "off: work stays in its directory, or on fleet/<id>")
+    for settings in ({"land": "branch"}, {"work_in": "directory"}):
+        (found,) = told(installation, **settings)
+        words = "work stays in its directory, or on fleet/<id> (work_in, land)"
+        assert found == ("ok", words)
 
 
 def test_landing_says_what_it_does(installation):

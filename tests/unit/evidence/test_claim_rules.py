@@ -289,7 +289,7 @@ TAKEN = WorkElsewhere(kind="rewound", commit="e" * 40, title="fix it")
         (moved("answer", unrelated_to="b" * 40), "unrelated_history"),
         (moved(shared=(".venv",)), "shared_path"),
         (moved("answer", elsewhere=(BRANCH,)), ""),
-        (moved(mode="off", unrelated_to="b" * 40), ""),
+        (moved(mode="branch", unrelated_to="b" * 40), ""),
         (moved(), ""),
     ],
 )

@@ -141,14 +141,14 @@ def test_commits_may_not_be_taken_away_from_a_branch_of_the_users():
     """In a clone of its own all refs are the task's, to be moved and deleted."""
     assert "took commits away from refs/heads/main" in broken(head="f6", rewound=True)["moved_refs"]
     own = structs.replace(BASE, branch="refs/heads/fleet/fleet-1")
-    policy = Policy(isolation="clone")
+    policy = Policy(work_in="clone")
     assert broken(base=own, policy=policy, head="f6", branch=own.branch, rewound=True) == {}
     assert broken(base=own, policy=policy, head="f6", branch=own.branch, refs={}) == {}
 
 
 def test_the_git_directory_of_a_clone_is_its_tasks_own():
     """A tool that sets a hook or a setting there changes nothing that anybody else runs."""
-    policy = Policy(isolation="clone")
+    policy = Policy(work_in="clone")
     assert broken(policy=policy, guarded={**BASE.guarded, ".git/config": "new"}) == {}
     found = broken(policy=policy, guarded={**BASE.guarded, ".mcp.json": "new"})
     assert ".mcp.json" in found["guarded_files"]

@@ -35,11 +35,11 @@ class Verified:
         self.repo, self.cwd = repo, cwd
         self.ran = RunIn(tmp_path, repo)
 
-    def place(self, *pins, **rules):
+    def place(self, *pins, work_in="clone", **rules):
         cwd = str(self.repo.root / self.cwd)
         ended = InspectedRun(
             run=Run(self.ran.dir), cwd=cwd, base=self.ran.base,
-            policy=Policy(pins=pins, copies=CopyRules(**rules)), claimed=True,
+            policy=Policy(pins=pins, work_in=work_in, copies=CopyRules(**rules)), claimed=True,
         )  # fmt: skip
         return verify_place(ended, self.ran.changes())
 
@@ -176,7 +176,7 @@ def test_a_forged_object_is_not_taken_for_the_pinned_file(run, repo):
     ("pins", "rules", "what"),
     [
         (("nope.sh",), {}, "no such file when the run began"),
-        (("tests",), {"verify_in": "directory"}, "takes a fresh checkout"),
+        (("tests",), {"work_in": "directory"}, "only a clone is verified"),
     ],
 )
 def test_pins_that_cannot_be_had_are_an_error(run, pins, rules, what):
@@ -199,9 +199,9 @@ def test_without_a_repository_nothing_can_be_pinned(tmp_path):
         pass
 
 
-def test_a_person_may_verify_in_the_directory(run, repo):
-    """`verify_in = directory`: with all that lies there."""
-    with run.place(verify_in="directory") as place:
+def test_work_in_the_directory_itself_is_verified_there(run, repo):
+    """With all that lies there."""
+    with run.place(work_in="directory") as place:
         assert (place.cwd, place.tree) == (str(repo.root / "."), "")
 
 

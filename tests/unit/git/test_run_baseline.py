@@ -10,6 +10,7 @@ from fleet.git.git_command import GitFailed
 from fleet.git.run_baseline import base_now, record_base
 from fleet.git.snapshot_names import ref_of
 from fleet.home import Home
+from fleet.runs.run_directory import Run
 from fleet.schemas import Base
 from tests.clones import TASK, clone_of
 from tests.conftest import need
@@ -458,3 +459,17 @@ def test_copies_of_an_index_that_a_killed_process_left_are_removed_once_they_are
     tree_snapshot.drop_left_copies(before=1000.0)
     assert {each.name for each in tmp_path.iterdir()} == {"fleet-index-used", "fleet-index-link"}
     assert (used / "index").exists()
+
+
+def test_a_tree_that_was_stored_counts_whatever_was_built_since(tmp_path, repo):
+    """A supervisor died while the commands were at work; the next one inspects the run again."""
+    repo.commit(a="1\n")
+    run = RunIn(tmp_path, repo)
+    repo.put("work", "w\n")
+    first = run.changes()
+    repo.put("built", "b\n")
+    again = run_baseline.changes_since(run.base, Run(run.dir), stored=True)
+    assert (again.tree, again.files) == (first.tree, first.files)
+    other = RunIn(tmp_path, repo, number=2)
+    repo.put("more", "m\n")  # a run that changed nothing, and then its commands
+    assert run_baseline.changes_since(other.base, Run(other.dir), stored=True).files == ()

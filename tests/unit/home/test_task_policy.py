@@ -5,19 +5,20 @@ import pytest
 from fleet import config
 from fleet.config import runtime_toml
 from fleet.errors import BadInput, ConfigError
-from fleet.home.task_policy import policy_of
-from fleet.schemas import Limits, LimitWishes, Sandbox, Settings
+from fleet.home.task_policy import check_contradictions, outside_of_git, policy_of
+from fleet.schemas import Limits, LimitWishes, Sandbox, Settings, typed
 from fleet.schemas.policy import check_expectation
 from fleet.schemas.units import dollars, seconds, shown_size, shown_span, size
 
 PROJECTS = """
 expect = "answer"
+work_in = "directory"
 [projects."/srv"]
 verify = ["make test"]
 time_limit = "1h"
 [projects."/srv/app"]
 verify = "pytest -q"
-isolation = "clone"
+work_in = "clone"
 context = "lean"
 sandbox = "workspace"
 sandbox_read = ["~/.cache/pip", "/srv/data"]
@@ -43,9 +44,9 @@ def test_the_innermost_project_counts(settings):
     """A project inside another has its own wishes; the outer one's are not added."""
     found = settings(PROJECTS)
     inner = policy_of(found, Settings(), "/srv/app/src").policy
-    assert (inner.verify, inner.isolation, inner.limits.time) == (("pytest -q",), "clone", 14400)
+    assert (inner.verify, inner.work_in, inner.limits.time) == (("pytest -q",), "clone", 14400)
     outer = policy_of(found, Settings(), "/srv/other").policy
-    assert (outer.verify, outer.isolation, outer.limits.time) == (("make test",), "none", 3600)
+    assert (outer.verify, outer.work_in, outer.limits.time) == (("make test",), "directory", 3600)
     beside = policy_of(found, Settings(), "/srv-2").policy
     assert (beside.verify, beside.expect) == ((), "answer")
 
@@ -109,7 +110,16 @@ def test_a_context_is_the_tasks_or_the_projects_or_full(settings):
         ('cost_limit = "-1"', "is not a sum in dollars"),
         ('expect = "miracle"', "cannot be expected"),
         ('context = "tiny"', "must be one of full, project, lean"),
-        ('isolation = "jail"', "must be one of none, clone"),
+        ('work_in = "jail"', "must be one of directory, clone"),
+        ('work_in = "directory"\nsandbox = "strict"', "work_in = directory excludes sandbox"),
+        (
+            'work_in = "directory"\n[projects."/srv"]\nsandbox = "workspace"',
+            'projects "/srv": work_in = directory excludes sandbox = workspace',
+        ),
+        (
+            '[projects."/srv"]\nwork_in = "directory"\npins = ["tests"]',
+            'projects "/srv": work_in = directory excludes pins',
+        ),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_place(settings, text, complaint):
@@ -149,11 +159,45 @@ def test_an_expectation_must_be_one(text):
         check_expectation(text)
 
 
-@pytest.mark.parametrize("isolation", [None, "none", "clone"])
-def test_an_agent_in_a_box_works_in_a_clone(settings, isolation):
-    """Whatever is asked for: in a box the project itself is read-only."""
-    asked = Settings(sandbox="workspace", isolation=isolation)
-    assert policy_of(settings(PROJECTS), asked, "/srv").policy.isolation == "clone"
+def test_a_boxed_task_in_the_directory_itself_is_refused(settings):
+    """In git the project is read-only in a box; the error names what to change."""
+    boxed = policy_of(settings(PROJECTS), Settings(sandbox="workspace"), "/srv").policy
+    with pytest.raises(BadInput, match="excludes sandbox = workspace") as error:
+        check_contradictions(boxed, "fleet-1")
+    assert "fleet bd update fleet-1 --work-in clone" in error.value.hint
+    in_clone = Settings(sandbox="workspace", work_in="clone")
+    check_contradictions(policy_of(settings(PROJECTS), in_clone, "/srv").policy)
+
+
+@pytest.mark.parametrize(
+    ("isolation", "cwd", "work_in", "lands"),
+    [
+        ("clone", "/srv", "clone", False),
+        ("worktree", "/srv", "clone", False),
+        ("none", "/srv", "directory", False),
+        ("none", "/srv/app", "clone", False),
+    ],
+)
+def test_a_task_of_an_earlier_fleet_works_where_it_worked(settings, isolation, cwd, work_in, lands):
+    """Its box decided over its wish for the directory then."""
+    own = typed.convert({"isolation": isolation}, Settings)
+    policy = policy_of(settings('land = "branch"\n' + PROJECTS), own, cwd).policy
+    assert (policy.work_in, policy.land.lands) == (work_in, lands)
+    check_contradictions(policy)
+
+
+def test_outside_of_git_a_task_works_in_its_directory_and_needs_no_change():
+    """There is nothing to compare with; a task that asks for a change itself has to show one."""
+    ruled = policy_of(config.Config(), Settings(), "/srv")
+    assert (ruled.policy.work_in, ruled.policy.expect, ruled.policy.land.mode) == (
+        "clone", "change", "auto",
+    )  # fmt: skip
+    outside = outside_of_git(ruled)
+    assert (outside.policy.work_in, outside.policy.expect) == ("directory", "any")
+    assert not outside.policy.land.lands
+    assert outside.origins == {"work_in": "outside of git", "expect": "outside of git"}
+    asks = policy_of(config.Config(), Settings(expect="change"), "/srv")
+    assert outside_of_git(asks).policy.expect == "change"
 
 
 LANDED = """
@@ -163,7 +207,7 @@ verify = ["make test"]
 land_protect = [".github/**"]
 land_into = "trunk"
 [projects."/srv/stays"]
-isolation = "none"
+work_in = "directory"
 [projects."/srv/gate"]
 verify = ["make test"]
 land = "ask"
@@ -175,12 +219,11 @@ def test_what_lands_is_the_work_of_a_clone(settings):
     """Landing takes a clone; a project or a task that wants its directory itself does not land."""
     found = settings(LANDED)
     app = policy_of(found, Settings(branch="main"), "/srv/app").policy
-    assert (app.isolation, app.land.mode, app.land.into) == ("clone", "auto", "trunk")
+    assert (app.work_in, app.land.mode, app.land.into) == ("clone", "auto", "trunk")
     assert app.land.protect == (".github/**",)
-    for own, cwd in [(Settings(isolation="none"), "/srv/app"), (Settings(), "/srv/stays")]:
+    for own, cwd in [(Settings(work_in="directory"), "/srv/app"), (Settings(), "/srv/stays")]:
         policy = policy_of(found, own, cwd).policy
-        assert (policy.isolation, policy.land.mode) == ("none", "off")
-    assert policy_of(config.Config(), Settings(), "/srv").policy.isolation == "none"
+        assert (policy.work_in, policy.land.mode) == ("directory", "branch")
 
 
 def test_work_lands_on_the_branch_that_the_task_was_made_on(settings):
@@ -211,8 +254,8 @@ def test_a_fold_is_verified_by_the_commands_of_the_project_and_of_the_task(setti
 
 def test_a_compared_task_does_not_land_by_itself(settings):
     """A person picks one of the entries."""
-    entry = Settings(isolation="clone", commit="a" * 40)
-    assert policy_of(settings(LANDED), entry, "/srv/app").policy.land.mode == "off"
+    entry = Settings(work_in="clone", commit="a" * 40)
+    assert policy_of(settings(LANDED), entry, "/srv/app").policy.land.mode == "branch"
 
 
 @pytest.mark.parametrize("name", ["-x", "a..b", "a b", "x.lock", "a//b", "HEAD", "refs/.x", "a~1"])

@@ -36,7 +36,7 @@ def accepted(place, title="Add one", *, own=(), **given):
     ("line", "why"),
     [
         ('land = "ask"', "land = ask"),
-        ('land = "off"', "land = off by now"),
+        ('land = "branch"', "land = branch now"),
         ('land_protect = ["part-1"]', "it changes what is protected: part-1"),
     ],
 )

@@ -30,7 +30,7 @@ from fleet.schemas import (
     Verdict,
 )
 from fleet.schemas.decision import LEASE_LOST, MESSAGE, NO_ROOM, SHUTDOWN
-from fleet.schemas.waits import Asks, OutOfAttempts, OutOfScope, ToLand
+from fleet.schemas.waits import Asks, NeedsApproval, OutOfAttempts, OutOfScope, ToLand
 from fleet.schemas.waits import words as waits_words
 from fleet.settlement.sent_back import LandTries
 from fleet.settlement.settle_table import (
@@ -312,11 +312,32 @@ def test_work_that_is_to_land_names_no_command():
 
 def test_where_a_check_is_required_a_person_is_told_both_ways_out():
     """To close by hand, or to give a verify command."""
-    given_facts = facts(claim=DONE, verdict=UNCHECKED, require="checked", task_id="fleet-a")
+    given_facts = facts(
+        claim=DONE, verdict=UNCHECKED, require="checked", task_id="fleet-a",
+        diffstat="2 files +3 -1",
+    )  # fmt: skip
     note = decide(Finished(), given_facts, NOW).why
-    assert note.startswith("unchecked: no verify command proves the claim")
+    assert note.startswith("unchecked: no verify command proves it (2 files +3 -1)")
     assert "fleet bd close fleet-a" in note
     assert "--verify 'CMD', then fleet retry fleet-a" in note
+
+
+@pytest.mark.parametrize(
+    ("require", "lands_on", "settlement"),
+    [
+        ("any", None, Closed),
+        ("approved", None, Closed),
+        ("checked", None, NeedsApproval),
+        ("any", "main", ToLand),
+        ("approved", "main", ToLand),
+        ("checked", "main", ToLand),
+    ],
+)
+def test_what_no_check_proved_closes_or_waits_as_required(require, lands_on, settlement):
+    """Work that is to land waits in its landing, whose record asks for approval."""
+    given = facts(claim=DONE, verdict=UNCHECKED, require=require, lands_on=lands_on)
+    found = decide(Finished(), given, NOW).settlement
+    assert isinstance(found if isinstance(found, Closed) else found.waits, settlement)
 
 
 def test_an_outage_is_told_in_the_vendors_words():

@@ -64,6 +64,7 @@ def deliver(pool):
 
 def test_a_task_in_a_repository_begins_with_a_record_of_it(state, starter, pool, repo):
     """The run knows where the branch stood, and a snapshot is held."""
+    state.apply(replace(state.config, work_in="directory"))
     state.assignments.take(a_lease(cwd=str(repo.root)))
     starter.when_due()
     assert isinstance(stage(state), Preparing)

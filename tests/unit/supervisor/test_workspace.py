@@ -102,12 +102,5 @@ def test_no_new_clone_is_made_where_the_others_take_all_the_room(home, repo):
 
 def test_outside_of_git_a_task_works_in_its_directory(home, tmp_path):
     """There is nothing to clone, and nothing to prepare."""
-    policy = Policy(isolation="clone")
+    policy = Policy(work_in="clone")
     assert order_of(home, Config(), task_id=TASK, cwd=str(tmp_path), policy=policy) is None
-
-
-def test_another_word_for_clone_is_read_and_never_kept(home, repo):
-    """It is another word for a clone."""
-    assert Policy(isolation="worktree").isolation == "clone"
-    assert prepared(home, repo.root).cwd == str(home.clone(TASK))
-    assert threading.active_count() >= 1

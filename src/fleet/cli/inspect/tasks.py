@@ -88,7 +88,7 @@ def _view(found: Sequence[InProgress], limit: int) -> list[str]:
         lines.append(painted(f"and {len(found) - limit} more (--limit {len(found)})", "dim"))
     for cwd, ids in shared_directories(found).items():
         names = some(ids, _MOST_NAMED)
-        text = f"{names} work in one directory, {cwd}: --isolation gives each task its own"
+        text = f"{names} work in one directory, {cwd}: --work-in clone gives each task its own"
         lines += [painted(line, "yellow") for line in wrapped(one_line(text), terminal_width())]
     return lines
 

@@ -28,7 +28,7 @@ def command() -> None:
 @click.option("--raw", is_flag=True, help="The file as it is, byte for byte.")
 @click.option("--json", "as_json", is_flag=True, help="The settings in force as JSON.")
 def show(raw: bool, as_json: bool) -> None:
-    """Show each setting: value and meaning."""
+    """Show each setting: value, where it comes from (default, file, project) and meaning."""
     if raw:
         home = open_home(home_from(os.environ))
         sys.stdout.buffer.write(home.config.read_bytes())
@@ -38,10 +38,12 @@ def show(raw: bool, as_json: bool) -> None:
     if as_json:
         print_json(values)
         return
+    if fleet.config.converted:
+        text = f"runtime.toml is of an earlier fleet: {'; '.join(fleet.config.converted)}."
+        print_line(f"{text} To have it written so: fleet config set KEY=VALUE, with any key.", 0)
     width = max(len(name) for name in config.KEYS) + 2
     for name, key in config.KEYS.items():
-        tag = " (default)" if values[name] == key.default else ""
-        click.echo(f"{name:<{width}}{values[name]}{tag}")
+        click.echo(f"{name:<{width}}{values[name]} ({values['sources'][name]})")
         click.echo(painted(f"{'':<{width}}{folded(key.about, width)}", "dim"))
     for pattern, price in fleet.config.prices.items():
         figures = ", ".join(f"{name} {value:g}" for name, value in structs.asdict(price).items())
@@ -56,7 +58,7 @@ def show(raw: bool, as_json: bool) -> None:
         lists = {name: getattr(project, name) for name in projects.LISTS}
         for name, value in (project.settings | lists).items():
             for line in [value] if isinstance(value, int | str) else value:
-                click.echo(f"  {name:<{width - 2}}{line}")
+                click.echo(f"  {name:<{width - 2}}{line} (project)")
 
 
 @command.command("set")

@@ -2,27 +2,30 @@
 
 import os
 import sys
+from collections.abc import Mapping
 
 import click
 
 from fleet.cli.live_view import waiting
 from fleet.cli.terminal_text import print_line
-from fleet.control.init import LAND, PERMISSIONS, SANDBOX, InitializedHome, init
+from fleet.control.init import LAND, PERMISSIONS, SANDBOX, WORK_IN, init
 from fleet.home import home_from
 
-_BOX = (
-    "Agents run in a box: they write their task's own directories and nothing else, and see no"
-    " keys, no other tasks and nothing of this home. In the box they work unasked. Without a box:"
-    " fleet config set sandbox=off"
-)
-_LAND = {
-    "auto": "In a git project each task works in a clone of its own, and accepted work comes"
-    " back to the branch that you had checked out, in your repository alone: nothing is pushed.",
-    "ask": "In a git project each task works in a clone of its own, and accepted work comes to"
-    " your branch once you approve it: fleet land",
+_BOX = "Agents run in a box: they write their task's own directories only, and see no keys."
+_WORK_IN = {
+    "clone": "In git each task works in a clone of its own. In the project itself:",
+    "directory": "Agents work in the project's directory itself. In clones:",
 }
-_ASK_FIRST = "To look at it first: fleet config set land=ask."
-_IN_PLACE = "To have agents work in the directory itself: fleet config set land=off"
+_LAND = {
+    "auto": "Checked work reaches your branch, and other work waits for you. To approve all:",
+    "ask": "Finished work reaches your branch once you approve it: fleet land. Unasked:",
+    "branch": "Finished work stays on the branch fleet/<id>. To have it reach your branch:",
+}
+#: The setting to change, by the value that the home has.
+_INSTEAD = {
+    "clone": "work_in=directory", "directory": "work_in=clone", "auto": "land=ask",
+    "ask": "land=auto", "branch": "land=auto",
+}  # fmt: skip
 
 
 @click.command("init")
@@ -39,9 +42,14 @@ _IN_PLACE = "To have agents work in the directory itself: fleet config set land=
     help="What agents may do. A new home asks on a terminal, and takes edit elsewhere.",
 )
 @click.option(
+    "--work-in",
+    type=click.Choice(WORK_IN.choices),
+    help="Where agents work in git. A new home gets clone.",
+)
+@click.option(
     "--land",
     type=click.Choice(LAND.choices),
-    help="What becomes of accepted work in git. A new home gets auto: it reaches its branch.",
+    help="What becomes of a clone's finished work. A new home gets auto: it reaches its branch.",
 )
 @click.option(
     "--sandbox",
@@ -49,14 +57,19 @@ _IN_PLACE = "To have agents work in the directory itself: fleet config set land=
     help="The box around agents. A new home gets workspace where a box works.",
 )
 def command(
-    force: bool, queue: str | None, permissions: str | None, land: str | None, sandbox: str | None
+    force: bool,
+    queue: str | None,
+    permissions: str | None,
+    work_in: str | None,
+    land: str | None,
+    sandbox: str | None,
 ) -> None:
     """Make the fleet home ($FLEET_HOME, default ~/.fleet). Safe to run again."""
     home = home_from(os.environ)
     given = sys.stdin.readline().strip() if queue == "-" else queue
     made = init(
         home, queue=given, permissions=permissions, force=force, ask=_ask,
-        sandbox=sandbox, land=land, ask_box=_ask_box, waiting=waiting,
+        sandbox=sandbox, work_in=work_in, land=land, ask_box=_ask_box, waiting=waiting,
     )  # fmt: skip
     if made.warning:
         print_line(f"Warning: {made.warning}", err=True)
@@ -65,20 +78,21 @@ def command(
     print_line(f"Permissions: {made.permissions}")
     print_line(f"Sandbox: {made.sandbox}")
     if made.sandbox != "off":
-        print_line(_BOX, 0)
+        print_line(f"{_BOX} Without: fleet config set sandbox=off", 0)
     elif made.no_box:
         print_line(f"A box cannot be had: {made.no_box}")
         print_line("Then: fleet config set sandbox=workspace")
-    print_line(f"Landing: {made.land}")
-    if made.land != "off":
-        print_line(_landing(made), 0)
+    print_line(f"Work in: {made.work_in}")
+    unboxed = " sandbox=off" if made.sandbox != "off" and made.work_in == "clone" else ""
+    print_line(_with_way(_WORK_IN, made.work_in, unboxed), 0)
+    if made.work_in == "clone":
+        print_line(f"Landing: {made.land}")
+        print_line(_with_way(_LAND, made.land), 0)
 
 
-def _landing(made: InitializedHome) -> str:
-    """What landing means, and how to have agents work in the project's directory instead."""
-    unboxed = "" if made.sandbox == "off" else " sandbox=off"
-    parts = [_LAND[made.land], _ASK_FIRST if made.land == "auto" else "", f"{_IN_PLACE}{unboxed}"]
-    return " ".join(part for part in parts if part)
+def _with_way(words: Mapping[str, str], value: str, more: str = "") -> str:
+    """What a setting means, and the command that changes it."""
+    return f"{words[value]} fleet config set {_INSTEAD[value]}{more}"
 
 
 def _ask_box() -> bool:

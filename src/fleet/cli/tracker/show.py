@@ -15,6 +15,7 @@ from fleet.control.tasks.show import (
     task_details,
     where_code_is,
     where_it_lands,
+    where_it_stays,
 )
 from fleet.control.view.now import TaskRow
 from fleet.control.view.read_now import rows_of
@@ -98,11 +99,12 @@ def _left(fleet: Control, task: Task) -> list[ShownField]:
 
 
 def _lands(details: TaskDetails) -> list[ShownField]:
-    """Where the work of a task will land that waits to run."""
+    """Where the work of a task will be that waits to run."""
     if details.place is None or details.task.status not in ("open", "in_progress", "deferred"):
         return []
-    words = where_it_lands(details.place)
-    return [("lands", words)] if words else []
+    if stays := where_it_stays(details.place, details.branch):
+        return [] if details.clone else [("work", stays)]
+    return [("lands", where_it_lands(details.place))]
 
 
 def _state(fleet: Control, task: Task, row: TaskRow) -> str:

@@ -8,13 +8,9 @@ from shlex import quote
 
 from fleet.cli.terminal_text import folded
 from fleet.control import Control
-from fleet.control.edit_config import (
-    is_first_proposal,
-    lacks,
-    set_project_settings,
-    verify_proposal,
-)
+from fleet.control.edit_config import lacks, set_project_settings
 from fleet.control.task_directory import FIRST_COMMIT
+from fleet.control.verify_proposal import TriedProposal, is_first, tried, verify_proposal
 from fleet.schemas import Settings
 from fleet.schemas.shown_text import one_line
 
@@ -27,8 +23,8 @@ def tell_lacks(fleet: Control, settings: Settings) -> None:
     if _RUN in os.environ:
         return
     found = lacks(fleet, settings)
-    if found.verify:
-        _tell_unchecked(fleet, settings.cwd or "")
+    if found.unchecked:
+        _tell_unchecked(fleet, settings, found.unchecked)
     if found.commit:
         _tell(
             f"{one_line(found.commit)} has no commit yet, and agents begin from one: {FIRST_COMMIT}"
@@ -41,19 +37,34 @@ def tell_lacks(fleet: Control, settings: Settings) -> None:
         )
 
 
-def _tell_unchecked(fleet: Control, cwd: str) -> None:
+def _tell_unchecked(fleet: Control, settings: Settings, cost: str) -> None:
     """One line; or, on a terminal and once a project, a question."""
+    cwd = settings.cwd or ""
     proposal = verify_proposal(cwd)
-    if proposal is not None and _is_attended() and is_first_proposal(fleet, cwd):
-        command, place = one_line(proposal.command), one_line(proposal.found_in)
-        print(f"No verify command checks the tasks of {one_line(cwd)}.", file=sys.stderr)
-        if _says_yes(f"Check each with `{command}` ({place}) from now on? [y/N] "):
-            set_project_settings(fleet, cwd, [f"verify={proposal.command}"])
-            print(f"verify = {command}  [{one_line(cwd)}]", file=sys.stderr)
+    if proposal is None:
+        way = "--verify 'CMD' or: fleet config set --project . verify=…"
+        _tell(f"no verify command: {cost}; {way}")
+        return
+    trial = tried(fleet, settings, proposal)
+    words = f"`{one_line(proposal.command)}` ({one_line(proposal.found_in)}; {trial.said})"
+    changes = [f"verify={proposal.command}", *(f"share+={path}" for path in proposal.share)]
+    if _is_attended() and is_first(fleet, "asked", cwd):
+        print(f"No verify command checks the tasks of {one_line(cwd)}: {cost}.", file=sys.stderr)
+        if _says_yes(f"Check each with {words} from now on? [y/N] "):
+            set_project_settings(fleet, cwd, changes)
+            print(f"{one_line(', '.join(changes))}  [{one_line(cwd)}]", file=sys.stderr)
+            if trial.passed is None:
+                _tell_trial(tried(fleet, settings, proposal, agreed=True))
             return
-    verify = quote(f"verify={proposal.command}") if proposal else "verify=…"
-    way = f"--verify 'CMD' or: {one_line(f'fleet config set --project . {verify}')}"
-    _tell(f"no verify command: the work stays unchecked; {way}")
+    line = " ".join(map(quote, changes))
+    way = f"--verify 'CMD' or {words}: fleet config set --project . {one_line(line)}"
+    _tell(f"no verify command: {cost}; {way}")
+
+
+def _tell_trial(trial: TriedProposal) -> None:
+    """What a command came to that a person has just agreed to."""
+    wait = "; tasks wait until it passes there" if trial.passed is False else ""
+    _tell(f"`{one_line(trial.proposal.command)}` {one_line(trial.said)}{wait}")
 
 
 def _tell(words: str) -> None:

@@ -21,6 +21,7 @@ from fleet.control.acts.task_flags import FlagValues, settings_from
 from fleet.control.queue.place_code import PlacedCode, place_code, push_changes
 from fleet.errors import BadInput, FleetError, NotFound, Refused
 from fleet.home import task_json
+from fleet.home.task_policy import check_contradictions, policy_of
 from fleet.home.trusted_commands import trust
 from fleet.queue import PREFIX
 from fleet.queue.protocol import Draft, Filter
@@ -52,7 +53,9 @@ def create_tasks(
 
     Commands are trusted first: a supervisor may claim a task before the task.json is there.
     """
-    code = place_code(fleet, settings_from(fleet, given), with_changes="with-changes" in given)
+    settings = settings_from(fleet, given)
+    check_contradictions(policy_of(fleet.config, settings, settings.cwd or "/").policy)
+    code = place_code(fleet, settings, with_changes="with-changes" in given)
     if code.settings.verify:
         trust(fleet.home, [code.settings], datetime.now(UTC))
     tasks, said = add(code.settings)

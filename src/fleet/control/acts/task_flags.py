@@ -13,14 +13,16 @@ from fleet.control import Control
 from fleet.control.task_directory import branch_at, checked_directory, current_directory
 from fleet.errors import BadInput
 from fleet.home.task_json import settings_of
+from fleet.home.task_policy import check_contradictions, policy_of
 from fleet.schemas import Budget, Limits, LimitWishes, Settings, Task
 from fleet.schemas.budget import read_budget
 from fleet.schemas.hosts.host import check_label
 from fleet.schemas.policy import (
     CONTEXTS,
-    ISOLATIONS,
     SANDBOX_LEVELS,
+    WORK_IN,
     SandboxLevel,
+    WorkIn,
     check_expectation,
     check_need,
     check_place,
@@ -75,7 +77,7 @@ def settings_from(fleet: Control, given: FlagValues) -> Settings:
         verify=_lines(given, "verify"),
         pins=_lines(given, "pin"),
         scope=_lines(given, "scope"),
-        isolation=_one_of(last, "isolation", ISOLATIONS),
+        work_in=_work_in(last),
         sandbox=_sandbox(last),
         context=_one_of(last, "load", CONTEXTS),
         needs=_needs(given),
@@ -94,7 +96,7 @@ def shown_settings(settings: Settings) -> Iterator[tuple[str, str]]:
         "account",
         "fallback",
         "host",
-        "isolation",
+        "work_in",
         "sandbox",
         "context",
         "expect",
@@ -132,6 +134,16 @@ def _one_of(
         if choice == value:
             return choice
     raise BadInput(f"--{name} must be one of {', '.join(choices)}, not {value!r}")
+
+
+def _work_in(last: Mapping[str, str]) -> WorkIn | None:
+    """Where the task is to work. Raises BadInput for the flag of an earlier fleet."""
+    if "isolation" in last:
+        raise BadInput(
+            "--isolation is now --work-in",
+            hint="Write --work-in clone (was --isolation clone) or --work-in directory (was none).",
+        )
+    return _one_of(last, "work-in", WORK_IN)
 
 
 def _sandbox(last: Mapping[str, str]) -> SandboxLevel | None:
@@ -208,7 +220,7 @@ def _limits(last: Mapping[str, str]) -> LimitWishes | None:
 
 
 #: What a flag sets, where that has another name.
-FIELDS = {"pin": "pins", "load": "context"}
+FIELDS = {"pin": "pins", "load": "context", "work-in": "work_in"}
 
 
 def plan_changes(
@@ -220,13 +232,18 @@ def plan_changes(
     for task in tasks if "verify" not in given else ():
         check_trusted(fleet.home, task)
     wishes = settings_from(fleet, given)
-    return [(task, _changed_by(settings_of(fleet.home, task), wishes, given)) for task in tasks]
+    changed = [(task, _changed_by(settings_of(fleet.home, task), wishes, given)) for task in tasks]
+    for task, settings in changed:
+        check_contradictions(policy_of(fleet.config, settings, settings.cwd or "/").policy, task.id)
+    return changed
 
 
 def _changed_by(before: Settings, wishes: Settings, given: FlagValues) -> Settings:
     """The settings with what was given in the place of what was there; all else stays."""
     names = {FIELDS.get(flag, flag) for flag in given} & set(Settings.__struct_fields__)
     changes = {name: getattr(wishes, name) for name in names}
+    if "work_in" in names:
+        changes["isolation"] = None
     if "coder" in names:
         changes["model"] = wishes.model  # that of another coder means nothing to this one
     if "cwd" in names:

@@ -169,7 +169,8 @@ def _add(
         settings,
         coder=entry.coder,
         model=entry.model,
-        isolation="clone",
+        work_in="clone",
+        isolation=None,
         commit=comparison.commit,
         # No other coder may take over an entry; another login of the same coder may.
         account=settings.account if entry.coder == fleet.place(task).coder else None,

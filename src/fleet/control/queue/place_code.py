@@ -61,7 +61,7 @@ def place_code(fleet: Control, settings: Settings, *, with_changes: bool = False
             return PlacedCode(settings=settings)
         return PlacedCode(settings=_recorded(settings, source, source.commit, rules.land))
     settings = structs.replace(settings, made_on=owner_file.read_or_make(fleet.home))
-    if why := _why_bound(fleet, source, cwd, isolated=rules.isolation != "none"):
+    if why := _why_bound(fleet, source, cwd, in_clone=rules.work_in == "clone"):
         return PlacedCode(settings=settings, stays=why)
     assert source is not None
     left = _uncommitted(fleet, source)
@@ -92,7 +92,7 @@ def why_it_stays(fleet: Control, task_id: str, settings: Settings) -> str:
     cwd = settings.cwd or ""
     rules = policy_of(fleet.config, settings, cwd).policy
     source = code_source(cwd, _address(fleet, cwd))
-    why = _why_bound(fleet, source, cwd, isolated=rules.isolation != "none")
+    why = _why_bound(fleet, source, cwd, in_clone=rules.work_in == "clone")
     if not why and source is not None and not _is_known_there(source):
         why = _unpushed(source)
     return why or f"so it was when the task was made; to let it travel: fleet retry {task_id}"
@@ -154,7 +154,7 @@ def _recorded(
     return structs.replace(settings, repository=origin)
 
 
-def _why_bound(fleet: Control, source: CodeSource | None, cwd: str, *, isolated: bool) -> str:
+def _why_bound(fleet: Control, source: CodeSource | None, cwd: str, *, in_clone: bool) -> str:
     """Why no other host could run a task of this directory; empty: one could."""
     if source is None:
         return f"{cwd} is in no git repository"
@@ -162,8 +162,8 @@ def _why_bound(fleet: Control, source: CodeSource | None, cwd: str, *, isolated:
         return f"{source.repo.root} has no remote that another host could reach"
     if not source.commit:
         return f"{source.repo.root} has no commit yet"
-    if not isolated:
-        return "its agents work in the directory itself (isolation = none, land = off)"
+    if not in_clone:
+        return "its agents work in the directory itself (work_in = directory)"
     common = os.path.realpath(source.repo.common_dir)
     if not is_trusted(fleet.home.path, common, source.url):
         root = source.repo.root

@@ -5,16 +5,17 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.accounts.candidates import Place
 from fleet.control import Control
 from fleet.control.hosts.other_hosts import bring_if_possible
-from fleet.control.task_directory import FIRST_COMMIT, branch_at, without_commit
+from fleet.control.task_directory import FIRST_COMMIT, is_in_git, without_commit
 from fleet.errors import InvalidTask
 from fleet.home import clone_record, messages, owner_file
 from fleet.home.messages import Delivery
 from fleet.home.task_json import settings_of
+from fleet.home.task_policy import cost_of_no_check, outside_of_git
 from fleet.runs.outcome_history import (
     Ending,
     attempts_before,
@@ -97,7 +98,7 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
         last_host=_host_of(task_dir, last_run[0]) if last_run and fleet.is_shared else "",
     )
     try:
-        place = fleet.place(task)
+        place = _in_place(fleet.place(task))
         record = clone_record.read(fleet.home, task.id)
     except InvalidTask as error:
         return TaskDetails(
@@ -113,6 +114,13 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
         budget=budget, day_budget=day_budget, last_run=last_run, messages=said,
         blockers=blockers, past=past,
     )  # fmt: skip
+
+
+def _in_place(place: Place) -> Place:
+    """The place with the rules that hold there: some settings are for repositories only."""
+    if is_in_git(place.cwd):
+        return place
+    return structs.replace(place, ruled=outside_of_git(place.ruled))
 
 
 def settings_shown(details: TaskDetails) -> Iterator[SettingOf]:
@@ -135,12 +143,14 @@ def settings_shown(details: TaskDetails) -> Iterator[SettingOf]:
         chain = ", ".join(map(str, place.fallback))
         yield setting("fallback", chain, own="fallback" in place.own)
     policy, own = place.ruled.policy, place.ruled.own
-    for name in ("expect", "isolation", "context"):
+    for name in ("work_in", "expect", "require", "context"):
         yield setting(name, str(getattr(policy, name)), own=name in own)
     yield setting("sandbox", policy.sandbox.level, own="sandbox" in own)
     for name in ("verify", "pins", "scope", "needs"):
         for value in getattr(policy, name):
             yield setting(name, value, own=name in own)
+    if not policy.verify:
+        yield setting("verify", f"none: {cost_of_no_check(policy)}", own="verify" in own)
     if policy.commit:
         yield setting("begins at", policy.commit, own=True)
     for name, value in policy.limits.shown().items():
@@ -152,7 +162,7 @@ def settings_shown(details: TaskDetails) -> Iterator[SettingOf]:
 
 def _landing_settings(place: Place) -> Iterator[SettingOf]:
     land = place.ruled.policy.land
-    if land.mode != "off":
+    if land.lands:
         source = place.ruled.origins.get("land", "default")
         yield SettingOf(name="land", value=f"{land.mode}, onto {land.into}", source=source)
 
@@ -180,19 +190,24 @@ def where_code_is(fleet: Control, task: Task) -> str:
     return f"bound to this host ({name}): {why_it_stays(fleet, task.id, settings)}"
 
 
+def where_it_stays(place: Place, branch: str) -> str:
+    """Where work stays, in words; `branch`: the task's own. Empty: it lands."""
+    policy = place.ruled.policy
+    if policy.work_in == "directory":
+        return f"in {place.cwd} itself"
+    return "" if policy.land.lands else f"on the branch {branch}"
+
+
 def where_it_lands(place: Place) -> str:
-    """Where the work of a task's next run lands, in words; empty: the work stays in the task's
-    directory.
-    """
-    rules = place.ruled.policy.land
-    if rules.mode == "off" or branch_at(place.cwd) is None:
-        return ""
+    """Where the work of a task's next run will land, in words."""
+    policy = place.ruled.policy
+    rules = policy.land
     if without_commit(place.cwd):
         return f"nowhere yet: its repository has no commit. Make one: {FIRST_COMMIT}"
-    return _lands(rules)
+    return _lands(rules, unproved=not policy.verify and policy.require != "any")
 
 
-def _lands(rules: LandRules) -> str:
+def _lands(rules: LandRules, *, unproved: bool) -> str:
     if rules.asks_branch:
         return "on the branch that you name: none was checked out when the task was made"
     into = rules.into or "the branch that is checked out when it begins"
@@ -200,6 +215,8 @@ def _lands(rules: LandRules) -> str:
         merged = "" if rules.mode == "auto" else ", which you merge"
         return f"on {into}, by a pull request{merged}"
     where = f"on {into} and its remote" if rules.to == "push" else f"on {into}"
+    if unproved:
+        return f"{where}, once you approve it (no verify command checks it)"
     return f"{where}, once it is accepted" + (" and you approve it" if rules.mode == "ask" else "")
 
 

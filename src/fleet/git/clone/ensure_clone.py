@@ -70,7 +70,7 @@ def _repository(cwd: str) -> Repository:
         raise FleetError(f"{cwd} is a bare repository; a clone is made from a checkout of it")
     raise FleetError(
         f"the task wants a clone of its own, and {cwd} is in no git repository"
-        " (--isolation none runs the task in the directory itself)"
+        " (--work-in directory runs the task in the directory itself)"
     )
 
 

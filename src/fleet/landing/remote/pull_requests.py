@@ -210,7 +210,8 @@ class _PullRequestRun:
             self._keep(work, structs.replace(pr, **trouble))
             self._failed(work, found)
             return due
-        may_merge = work.rules.mode == "auto" or bool(work.landing.approved_by)
+        unasked = work.rules.mode == "auto" and not work.landing.asks
+        may_merge = unasked or bool(work.landing.approved_by)
         if self._was_released(work, pr):
             pr = structs.replace(pr, merge_asked="")
         same = pr.facts is not None and says_the_same(pr.facts, found)

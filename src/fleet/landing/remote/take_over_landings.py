@@ -99,7 +99,7 @@ def _is_ours(home: Home, task: Task, *, left_by: str) -> bool:
     except InvalidTask:
         return False
     origin = settings.repository
-    if origin is None or origin.land == "off":
+    if origin is None or origin.land == "branch":
         return False
     if is_elsewhere(home, settings) if origin.lands_at_maker else not left_by:
         return False

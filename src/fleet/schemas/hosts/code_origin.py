@@ -18,7 +18,7 @@ class CodeOrigin(Struct, frozen=True, kw_only=True, omit_defaults=True):
     subdirectory: str = ""
     #: How the work lands by the settings of the host that made the task, and on which branch. With
     #: `branch` that host lands it, in its own repository.
-    land: LandMode = "off"
+    land: LandMode = "branch"
     land_to: LandTo = "branch"
     into: str = ""
     #: What was not committed when the task was made: no host begins before it is pushed, and then
@@ -28,9 +28,9 @@ class CodeOrigin(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def lands_at_maker(self) -> bool:
         """The branch that the work lands on is in the repository of the host that made the task."""
-        return self.land != "off" and self.land_to == "branch"
+        return self.land != "branch" and self.land_to == "branch"
 
     @property
     def lands_on_remote(self) -> bool:
         """The branch that the work lands on is in the repository that all hosts reach."""
-        return self.land != "off" and not self.lands_at_maker
+        return self.land != "branch" and not self.lands_at_maker

@@ -26,9 +26,9 @@ def base_gate(
     """None: the task may start. A case: its commands have to be tried first. Raises FleetError.
 
     `commit` is what a first clone is made from; empty: the clone that there is, or the commit that
-    is checked out in `cwd`. Where commands run in the run's own directory nothing is tried.
+    is checked out in `cwd`. Nothing is tried for work in the directory itself.
     """
-    if not policy.verify or policy.copies.verify_in == "directory":
+    if not policy.verify or policy.work_in == "directory":
         return None
     record = clone_record.read(home, task_id)
     repo = repository.find(record.repository if record is not None else cwd)

@@ -135,7 +135,7 @@ def _line(home: Home, task_id: str, cwd: str, rules: LandRules) -> str:
     a clone.
     """
     repo = repository.find(cwd)
-    if repo is None or rules.mode == "off":
+    if repo is None or not rules.lands:
         return ""
     _forget_landed(home, task_id)
     branch = _branch(repo, rules)

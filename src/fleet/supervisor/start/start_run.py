@@ -11,6 +11,8 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
+from msgspec import structs
+
 from fleet import coders
 from fleet.accounts.candidates import Place
 from fleet.accounts.choose_account import Wait
@@ -25,6 +27,7 @@ from fleet.home import base_wait
 from fleet.home.base_wait import BaseWait
 from fleet.home.status_file import paused
 from fleet.home.task_json import settings_of
+from fleet.home.task_policy import policy_outside
 from fleet.home.trusted_commands import UNTRUSTED_THERE, untrusted, waits_text
 from fleet.queue.protocol import Filter
 from fleet.runs.outcome_history import believed_ending, history
@@ -286,7 +289,9 @@ class RunStarter(Duty):
         )  # fmt: skip
         if order is None:
             self._tell_no_clone(ready)
-            self._launch(assignment, ready, task_dir)
+            asked = settings_of(self._state.home, assignment.lease.task).expect is not None
+            policy = policy_outside(ready.policy, own_expect=asked)
+            self._launch(assignment, structs.replace(ready, policy=policy), task_dir)
             return
         abandon = threading.Event()
         assignment.stage = Preparing(ready, abandon)
@@ -302,7 +307,7 @@ class RunStarter(Duty):
     def _tell_no_clone(self, ready: Ready) -> None:
         """Say once of a directory that tasks there have no clones."""
         cwd = str(ready.task.cwd)
-        if ready.policy.isolation == "clone":
+        if ready.policy.work_in == "clone":
             text = f"{cwd} is in no git repository: its tasks work in the directory itself"
             self._state.log.say_once("no_clone", text)
 

@@ -143,9 +143,8 @@ def prepare(order: WorkspaceOrder, abandon: threading.Event) -> Prepared:
         task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         if abandon.is_set():
             return None
-        if order.policy.isolation == "none":
-            held = base_gate(order.home, order.task_id, order.policy, cwd=order.cwd)
-            place = held or Workspace(cwd=order.cwd, base=_recorded(order, order.cwd, task_dir))
+        if order.policy.work_in == "directory":
+            place = Workspace(cwd=order.cwd, base=_recorded(order, order.cwd, task_dir))
         else:
             place = _isolated(order, task_dir, abandon)
     except (FleetError, OSError) as error:

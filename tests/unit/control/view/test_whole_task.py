@@ -35,7 +35,7 @@ def test_a_new_task_has_nothing_but_itself(fleet, task):
     assert (found.row.id, found.task.description) == (task.id, "As loud as it gets.")
     assert (found.receipt, found.runs, found.questions, found.comments) == (None, (), (), ())
     assert (found.landing, found.comparison, found.clone) == (None, "", "")
-    assert {each.name for each in found.settings} >= {"coder", "isolation", "sandbox"}
+    assert {each.name for each in found.settings} >= {"coder", "work_in", "sandbox"}
 
 
 def test_its_runs_are_told_with_how_each_ended(fleet, task):

@@ -192,7 +192,6 @@ export interface ComparisonView {
 export interface CopyRules {
   project: string;
   share: string[];
-  verify_in: "checkout" | "directory";
 }
 
 export interface CountedTests {
@@ -315,7 +314,7 @@ export interface KnownProject {
 }
 
 export interface LandRules {
-  mode: "ask" | "auto" | "off";
+  mode: "ask" | "auto" | "branch";
   into: string;
   asks_branch: boolean;
   how: "merge" | "rebase" | "squash";
@@ -453,13 +452,13 @@ export interface PlanWritten {
 
 export interface Policy {
   expect: string;
-  require: "checked" | "plausible";
+  require: "any" | "approved" | "checked";
   verify: string[];
   verify_is_own: boolean;
   pins: string[];
   verify_time: number;
   scope: string[];
-  isolation: "clone" | "none" | "worktree";
+  work_in: "clone" | "directory";
   context: "full" | "lean" | "project";
   commit: string;
   tripwire: "off" | "refuse" | "report";

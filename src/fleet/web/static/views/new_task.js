@@ -112,8 +112,8 @@ export function NewTask() {
         'Part of', 'fleet-abc')}</div></details>
       <details><summary>Limits and budget</summary><div class="pair">${LIMITS.map(([name, label, hint]) => text(name,
         label, hint))}</div></details>
-      <details><summary>Where and how it runs</summary><div><div class="pair">${choice('isolation', 'Isolation',
-        ['', 'clone', 'none'])}${choice('sandbox', 'Box', ['', 'workspace', 'strict'])}${choice('load', 'Context',
+      <details><summary>Where and how it runs</summary><div><div class="pair">${choice('work-in', 'Where in git',
+        ['', 'clone', 'directory'])}${choice('sandbox', 'Box', ['', 'workspace', 'strict'])}${choice('load', 'Context',
         ['', 'full', 'project', 'lean'])}${text('fallback', 'Where to go without room',
         'account:spare, coder:codex')}${text('assignee', 'Assignee', '')}</div>
         ${text('needs', 'What the agent must have, one a line', 'mcp:github', 2)}${text('design', 'Design', '',
@@ -130,13 +130,13 @@ export function NewTask() {
 }
 
 const LISTS = /** @type {Record<string, 'coders' | 'accounts'>} */ ({coder: 'coders', account: 'accounts'});
-const OWN = ['coder', 'model', 'account', 'expect', 'isolation', 'sandbox', 'load', 'fallback', 'needs',
+const OWN = ['coder', 'model', 'account', 'expect', 'work-in', 'sandbox', 'load', 'fallback', 'needs',
   ...PROOF.map(([name]) => name), ...LIMITS.map(([name]) => name)];
 const PLAIN = ['title', 'cwd', 'description', 'acceptance', 'design', 'notes', 'type', 'parent', 'assignee'];
 
 /** What the form calls a field, by the name of its flag. @type {Record<string, string>} */
 const LABELS = Object.fromEntries([...PROOF, ...LIMITS, ['coder', 'Coder'], ['model', 'Model'], ['account', 'Account'],
-  ['cwd', 'Project'], ['expect', 'What a claim has to show'], ['isolation', 'Isolation'], ['sandbox', 'Box'],
+  ['cwd', 'Project'], ['expect', 'What a claim has to show'], ['work-in', 'Where in git'], ['sandbox', 'Box'],
   ['load', 'Context'], ['fallback', 'Where to go without room'], ['needs', 'What the agent must have']]
   .map(([name, label]) => [name, label.split(',', 1)[0]]));
 

@@ -1,0 +1,111 @@
+"""What a new home does with a claim that no check proved, with real processes."""
+
+import pytest
+
+from fleet.cli.run.run import NEEDS_YOU
+from fleet.home import landing_json
+from tests.repos import Repo
+from tests.story.scene import PATIENCE, Scene
+
+#: The settings of a new home that decide over claims.
+NEW_HOME = {"work_in": "clone", "land": "auto", "expect": "change", "require": "approved"}
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A scene and its repository, for settings that differ from those of a new home."""
+    scenes = []
+
+    def begin(**settings):
+        scene = Scene(tmp_path, **{**NEW_HOME, **settings})
+        scenes.append(scene)
+        repo = Repo(scene.project)
+        repo.commit(a="1\n")
+        return scene, repo
+
+    yield begin
+    for scene in scenes:
+        scene.close()
+
+
+def writes_a_file(scene, **wishes):
+    task_id = scene.add("tool script done end", branch="main", **wishes)
+    scene.folder(task_id).mkdir(exist_ok=True)
+    (scene.folder(task_id) / "script").write_text("echo new > new.txt\n")
+    return task_id
+
+
+def test_what_no_check_proved_lands_once_it_is_approved(project):
+    """The reason that it waits has its diffstat."""
+    scene, repo = project()
+    task_id = writes_a_file(scene)
+    assert scene.supervise("--until-idle").wait(PATIENCE) == NEEDS_YOU
+    assert scene.status(task_id) == "blocked"
+    landing = landing_json.read(scene.home, task_id)
+    assert landing.state == "asks"
+    assert "unchecked: no verify command proves it (1 file +1 -0)" in landing.why
+    assert repo.git("ls-tree", "--name-only", "main").split() == ["a"]
+    assert "1 file +1 -0" in scene.fleet("show", task_id).stdout
+    done = scene.fleet("land", task_id)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert repo.git("ls-tree", "--name-only", "main").split() == ["a", "new.txt"]
+    assert scene.status(task_id) == "closed"
+
+
+@pytest.mark.parametrize(
+    ("settings", "wishes", "code"),
+    [
+        ({"require": "any"}, {}, 0),
+        ({}, {"verify": ("test -e new.txt",)}, 0),
+        ({"require": "checked"}, {}, NEEDS_YOU),
+        ({"require": "checked"}, {"verify": ("test -e new.txt",)}, 0),
+    ],
+)
+def test_work_lands_unasked_if_it_is_checked_or_need_not_be(project, settings, wishes, code):
+    """`require` decides over unchecked work alone."""
+    scene, repo = project(**settings)
+    task_id = writes_a_file(scene, **wishes)
+    assert scene.supervise("--until-idle").wait(PATIENCE) == code
+    landed = "new.txt" in repo.git("ls-tree", "--name-only", "main")
+    assert (landed, scene.status(task_id)) == (
+        (True, "closed") if code == 0 else (False, "blocked")
+    )
+
+
+def test_outside_of_git_a_claim_without_a_change_closes_its_task(tmp_path):
+    """There is no tree to compare: the task works in its directory, and `fleet show` says so."""
+    scene = Scene(tmp_path, **NEW_HOME)
+    task_id = scene.add("tool done end")
+    shown = scene.fleet("show", task_id).stdout
+    assert "work_in:     directory (outside of git)\n" in shown
+    assert "expect:      any (outside of git)\n" in shown
+    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    assert scene.status(task_id) == "closed"
+    assert "unchecked" in scene.task(task_id).close_reason
+
+
+def test_an_answer_closes_its_task_unchecked_in_git(project):
+    """Nothing of it would land."""
+    scene, _ = project()
+    task_id = scene.add("tool done end", expect="answer", branch="main")
+    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    assert scene.status(task_id) == "closed"
+
+
+def test_settings_that_exclude_each_other_are_refused_when_they_are_set(project):
+    """With the setting to change; what was there stays."""
+    scene, _ = project(sandbox="workspace")
+    before = scene.home.config.read_text()
+    place = ("--project", str(scene.project))
+    for words in (
+        ("config", "set", "work_in=directory"),
+        ("config", "set", *place, "work_in=directory"),
+        ("bd", "create", "one", "--work-in", "directory"),
+    ):
+        refused = scene.fleet(*words)
+        assert refused.returncode != 0
+        assert "work_in = directory excludes sandbox = workspace" in refused.stderr
+        assert "work_in=clone" in refused.stderr
+    assert scene.home.config.read_text() == before
+    old = scene.fleet("bd", "create", "one", "--isolation", "none")
+    assert "--isolation is now --work-in" in old.stderr
