@@ -268,6 +268,20 @@ class TestReconnecting:
         assert queue.get(lease.task.id).status in ("closed", "open", "blocked")
         assert isinstance(settle(queue, lease, how), LeaseLost), "a lease is settled once"
 
+    @pytest.mark.parametrize("is_stored", [True, False])
+    def test_leases_that_ended_together_end_once_though_the_answer_was_lost(
+        self, queue, monkeypatch, is_stored
+    ):
+        """Each is tried by itself, and a settlement that was stored is no lost lease."""
+        for title in ("a", "b"):
+            queue.add(Draft(title=title))
+        leases = queue.claim("a", count=2, ttl=TTL)
+        ends = [(lease, Closed(reason="done")) for lease in leases]
+        with monkeypatch.context() as patch:
+            patch.setattr(psycopg.RawCursor, "execute", breaking_commits(after=is_stored))
+            assert queue.settle(ends) == [None, None]
+        assert queue.counts() == {"closed": 2}
+
     def test_a_close_by_a_person_is_not_taken_for_a_settlement_whose_answer_was_lost(
         self, queue, monkeypatch
     ):
@@ -287,11 +301,11 @@ def breaking_off(*, after):
 
     def run(cursor, text, given):
         is_lost = text.startswith("UPDATE tasks") and not in_transaction(cursor)
-        rows = run_whole(cursor, text, given) if after or not is_lost else []
+        ran = run_whole(cursor, text, given) if after or not is_lost else cursor
         if is_lost:
             cursor.connection.close()
             raise psycopg.OperationalError("lost")
-        return rows
+        return ran
 
     run_whole = database._run
     return run

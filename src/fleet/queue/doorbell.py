@@ -15,22 +15,30 @@ BELL = "queue.bell"
 
 
 class Doorbell:
-    """Both ends of one bell. The listening end is opened by the first `wait`."""
+    """Both ends of one bell. Each is opened by its first use, and kept."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._ear: int | None = None
+        self._hammer: int | None = None
 
     def ring(self) -> None:
         """Wake a listener, if there is one."""
-        with contextlib.suppress(
-            OSError
-        ):  # no pipe, no listener, or a full pipe: the next poll finds the change
-            fd = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
+        if self._hammer is not None:
             try:
-                os.write(fd, b"!")
-            finally:
-                os.close(fd)
+                os.write(self._hammer, b"!")
+            except BlockingIOError:  # a full pipe: its listener has enough to hear
+                return
+            except OSError:  # the listener has ended; there may be another
+                os.close(self._hammer)
+                self._hammer = None
+            else:
+                return
+        try:
+            self._hammer = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
+            os.write(self._hammer, b"!")
+        except OSError:  # no pipe, no listener, or a full pipe: the next poll finds the change
+            return
 
     def wait(self, timeout: timedelta) -> bool:
         """True if the bell rang since the last wait, or rings before the time is over."""
@@ -55,11 +63,14 @@ class Doorbell:
         return os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
     def close(self) -> None:
-        if self._ear is not None:
-            os.close(self._ear)
-            self._ear = None
+        for end in (self._ear, self._hammer):
+            if end is not None:
+                os.close(end)
+        self._ear = self._hammer = None
 
 
 def ring(home: Path) -> None:
     """Wake the supervisor of a home."""
-    Doorbell(home / BELL).ring()
+    bell = Doorbell(home / BELL)
+    bell.ring()
+    bell.close()

@@ -28,10 +28,11 @@ class DatabaseFiles(Struct, frozen=True):
 
 def files_of(path: Path) -> DatabaseFiles:
     """The files that are at a path now."""
-    return DatabaseFiles(_inode(str(path)), _inode(f"{path}-wal"))
+    return DatabaseFiles(inode_of(str(path)), inode_of(f"{path}-wal"))
 
 
-def _inode(path: str) -> tuple[int, int] | None:
+def inode_of(path: str) -> tuple[int, int] | None:
+    """Device and inode of the file that is at a path now; None: there is none."""
     try:
         about = os.stat(path)  # noqa: PTH116 - for each statement, where a Path costs as much again
     except (FileNotFoundError, NotADirectoryError):

@@ -25,6 +25,12 @@ class Database(Protocol):
         """Run one statement and fetch the returned rows."""
         ...
 
+    def changed(self, sql: str, values: Mapping[str, Any]) -> bool:
+        """Run one statement that writes, and return whether it changed a row. Cheaper than to have
+        the row returned.
+        """
+        ...
+
     def writing(self) -> AbstractContextManager[None]:
         """A write transaction: durable once left, undone by an exception, nestable."""
         ...

@@ -54,7 +54,8 @@ TASK_SQL: Mapping[str, str] = {
     "own_values": ", ".join(f":{name}" for name in _WRITTEN),
     "own_changes": ", ".join(f"{name} = :{name}" for name in _WRITTEN if name != "id"),
     "all_columns": ", ".join(f"tasks.{name}" for name in COLUMNS),
-    "not_work": ", ".join(f"'{kind}'" for kind in NOT_WORK),
+    # Of a list SQLite would make a table, each time that the statement runs.
+    "is_work": " AND ".join(f"tasks.issue_type <> '{kind}'" for kind in NOT_WORK),
 }
 
 
@@ -108,8 +109,9 @@ def task_of(row: SqlRow) -> Task:
     """The task that one row of `task_columns` tells of."""
     values: dict[str, Any] = dict(zip(COLUMNS, row, strict=False))
     for name in _MOMENTS:
-        if values[name] is not None:
-            values[name] = moment(values[name])
+        micros = values[name]
+        if micros is not None:
+            values[name] = _EPOCH + micros * _MICROSECOND
     for name in ("metadata", "extra"):
         values[name] = {} if values[name] == "{}" else msgspec.json.decode(values[name])
     values["waits"] = waits_of(values["waits"])

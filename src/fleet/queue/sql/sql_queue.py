@@ -56,6 +56,7 @@ class SqlQueue:
         self.db = db
         self.schedules = ScheduleTable(db.rows)
         self._files: dict[str, Mapping[str, str]] = {}
+        self._texts: dict[str, str] = {}
         #: Leases whose settlement may have been stored, as task and fence.
         self._unsure: set[tuple[str, int]] = set()
 
@@ -68,8 +69,11 @@ class SqlQueue:
 
     def text(self, name: str) -> str:
         """A statement: `claim` is of queue.sql, `hosts.beat` of hosts.sql."""
-        file, _, bare = name.rpartition(".")
-        return self.statements(file or _OWN)[bare]
+        text = self._texts.get(name)
+        if text is None:
+            file, _, bare = name.rpartition(".")
+            text = self._texts[name] = self.statements(file or _OWN)[bare]
+        return text
 
     def rows(self, name: str, values: Mapping[str, Any] | None = None) -> list[SqlRow]:
         """Run a statement by its name, and fetch the returned rows."""
@@ -144,7 +148,7 @@ class SqlQueue:
             "left_since": to_micros(now - LEFT_TO_OTHERS),
             "heard_since": to_micros(now - SILENT),
         }
-        rows = self.rows("claim", values)
+        rows = self.rows("claim_one" if count == 1 else "claim", values)
         tasks = sorted((task_of(row) for row in rows), key=_queue_order)
         return [Lease(task=task, owner=owner, fence=task.fence, until=until) for task in tasks]
 
@@ -158,40 +162,55 @@ class SqlQueue:
             "now": to_micros(now),
             "until": to_micros(until),
         }
-        if not self.rows("renew", values):
+        if not self.db.changed(self.text("renew"), values):
             return self._lost(lease)
         return Lease(task=lease.task, owner=lease.owner, fence=lease.fence, until=until)
 
     def settle(
         self, settlements: Sequence[tuple[Lease, Settlement]]
     ) -> list[LeaseLost | FleetError | None]:
+        if len(settlements) > 1:
+            with suppress(FleetError):  # nothing of it is stored: each has its own try below
+                return self._settle_together(settlements)
         return [self._settled(lease, settlement) for lease, settlement in settlements]
 
-    def _settled(self, lease: Lease, settlement: Settlement) -> LeaseLost | FleetError | None:
+    def _settle_together(
+        self, settlements: Sequence[tuple[Lease, Settlement]]
+    ) -> list[LeaseLost | FleetError | None]:
+        """End leases in one transaction; an error undoes all of them."""
         try:
-            return self._settle(lease, settlement)
+            with self.db.writing():
+                answers = [self._settle(lease, settlement) for lease, settlement in settlements]
+        except WriteBrokeOff:
+            self._unsure |= {(lease.task.id, lease.fence) for lease, _ in settlements}
+            raise
+        self._unsure -= {(lease.task.id, lease.fence) for lease, _ in settlements}
+        return [*answers]
+
+    def _settled(self, lease: Lease, settlement: Settlement) -> LeaseLost | FleetError | None:
+        key = lease.task.id, lease.fence
+        try:
+            answer = self._settle(lease, settlement)
         except FleetError as error:
+            if isinstance(error, WriteBrokeOff):
+                self._unsure.add(key)
             return error
+        self._unsure.discard(key)
+        return answer
 
     def _settle(self, lease: Lease, settlement: Settlement) -> LeaseLost | None:
         values = settled_row(lease, settlement, self.db.now())
         declined = settlement.declined if isinstance(settlement, Released) else ""
-        try:
-            is_settled = self._store(values, declined)
-        except WriteBrokeOff:
-            self._unsure.add((lease.task.id, lease.fence))
-            raise
-        if is_settled or self._was_settled(lease, values):
-            self._unsure.discard((lease.task.id, lease.fence))
+        if self._store(values, declined) or self._was_settled(lease, values):
             return None
         return self._lost(lease)
 
     def _store(self, values: Mapping[str, object], declined: str) -> bool:
         """End a lease; of a task that this host cannot run, so that it does not see it again."""
         if not declined:
-            return bool(self.rows("settle", values))
+            return self.db.changed(self.text("settle"), values)
         with self.db.writing():
-            if not self.rows("settle", values):
+            if not self.db.changed(self.text("settle"), values):
                 return False
             self.rows("insert_decline", {**values, "why": declined})
         return True

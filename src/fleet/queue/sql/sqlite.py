@@ -29,6 +29,7 @@ from fleet.queue.sqlite_files import (
     DatabaseFiles,
     copy_to,
     files_of,
+    inode_of,
     is_empty,
     make_private,
     reading,
@@ -41,6 +42,9 @@ BUSY_TIMEOUT = timedelta(seconds=5)
 
 #: A missed ring costs at most this long: the bell wakes one listener, the file tells the rest.
 _LOOK_AGAIN = timedelta(seconds=1)
+#: APSW forgets a statement after so many executions of others; a claim takes ten times
+#: as long to prepare as to run.
+_PREPARED = 512
 _ID = "SELECT value FROM meta WHERE key = 'identity'"
 
 
@@ -95,6 +99,7 @@ class Sqlite:
         self._identity = identity
         self.path = identity.home / file
         self.address = str(self.path)
+        self._log = f"{self.path}-wal"
         self.now = clock
         self._bell = Doorbell(identity.home / bell)
         #: The files behind the connection, once it is set up.
@@ -106,7 +111,7 @@ class Sqlite:
                 self._refuse_new()
                 make_private(self.path)
             # APSW's stubs leave its value type unknown; `rows` gives it a type again.
-            self._connection: Any = apsw.Connection(str(self.path))
+            self._connection: Any = apsw.Connection(str(self.path), statementcachesize=_PREPARED)
             self._connection.set_busy_timeout(int(busy_timeout / timedelta(milliseconds=1)))
             self._use_wal(busy_timeout)
             for pragma in ("synchronous=FULL", "foreign_keys=ON"):
@@ -162,26 +167,35 @@ class Sqlite:
         """Raise WrongQueue if other files than those of the connection are at the path now: what is
         written would be lost, and other processes would not see it.
         """
-        if self._files is None:
+        files = self._files
+        if files is None:
             return
-        there = files_of(self.path)
-        if there.main != self._files.main:
-            gone = "is gone" if there.main is None else "was replaced by another file"
-        elif self._files.log is not None and there.log != self._files.log:
+        main = inode_of(self.address)
+        if main != files.main:
+            gone = "is gone" if main is None else "was replaced by another file"
+        elif files.log is not None and inode_of(self._log) != files.log:
             gone = "has lost its log, queue.db-wal"
         else:
             return
         raise WrongQueue(f"the queue {self.path} {gone} while it was in use", hint=WAY_OUT)
 
     def rows(self, sql: str, values: Mapping[str, Any] | None = None) -> list[SqlRow]:
-        if not sql.startswith("SELECT"):
+        connection = self._connection
+        if not connection.in_transaction and not sql.startswith("SELECT"):
             self.check_files()
-        with translated(self.path):
-            wrote = self._connection.total_changes()
-            rows = self._connection.execute(sql, values).fetchall()
-            if self._connection.total_changes() != wrote and not self._connection.in_transaction:
-                self._bell.ring()
+        wrote = connection.total_changes()
+        try:
+            rows = connection.execute(sql, values).fetchall()
+        except apsw.Error as error:
+            raise in_our_words(error, self.path) from error
+        if connection.total_changes() != wrote and not connection.in_transaction:
+            self._bell.ring()
         return rows
+
+    def changed(self, sql: str, values: Mapping[str, Any]) -> bool:
+        wrote = self._connection.total_changes()
+        self.rows(sql, values)
+        return self._connection.total_changes() != wrote
 
     @contextmanager
     def writing(self) -> Generator[None]:
@@ -238,31 +252,37 @@ class Sqlite:
 
 @contextmanager
 def translated(path: Path) -> Generator[None]:
-    """APSW's errors in fleet's words."""
     try:
         yield
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise QueueBusy(
-            f"the queue {path} is locked by another process",
-            hint="Try again. If it stays locked, find the process: fuser -v queue.db",
-        ) from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise DamagedQueue(
-            f"the queue {path} is damaged: {error}",
-            hint="Put a copy back, which keeps what is there: fleet queue restore."
-            " Or recover it with sqlite3's .recover.",
-        ) from error
-    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
-        raise QueueUnavailable(
-            f"the queue {path} cannot be written: {error}",
-            hint="Check the owner and mode of the file and of its directory.",
-        ) from error
-    except (apsw.FullError, apsw.IOError) as error:
-        raise QueueUnavailable(
-            f"the disk refused to store the queue {path}: {error}",
-            hint="Free some space; what was acknowledged before is safe.",
-        ) from error
-    except apsw.ConstraintError as error:
-        raise QueueError(f"the queue refused an impossible row: {error}") from error
     except apsw.Error as error:
-        raise QueueError(f"the queue failed: {type(error).__name__}: {error}") from error
+        raise in_our_words(error, path) from error
+
+
+def in_our_words(error: apsw.Error, path: Path) -> QueueError:
+    """The one table from what APSW raises to what a person reads."""
+    match error:
+        case apsw.BusyError() | apsw.LockedError():
+            return QueueBusy(
+                f"the queue {path} is locked by another process",
+                hint="Try again. If it stays locked, find the process: fuser -v queue.db",
+            )
+        case apsw.CorruptError() | apsw.NotADBError():
+            return DamagedQueue(
+                f"the queue {path} is damaged: {error}",
+                hint="Put a copy back, which keeps what is there: fleet queue restore."
+                " Or recover it with sqlite3's .recover.",
+            )
+        case apsw.CantOpenError() | apsw.ReadOnlyError() | apsw.PermissionsError():
+            return QueueUnavailable(
+                f"the queue {path} cannot be written: {error}",
+                hint="Check the owner and mode of the file and of its directory.",
+            )
+        case apsw.FullError() | apsw.IOError():
+            return QueueUnavailable(
+                f"the disk refused to store the queue {path}: {error}",
+                hint="Free some space; what was acknowledged before is safe.",
+            )
+        case apsw.ConstraintError():
+            return QueueError(f"the queue refused an impossible row: {error}")
+        case _:
+            return QueueError(f"the queue failed: {type(error).__name__}: {error}")

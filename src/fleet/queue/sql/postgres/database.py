@@ -1,11 +1,11 @@
 """One PostgreSQL connection as a Database, with a second one that only listens."""
 
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import psycopg
 
@@ -24,6 +24,8 @@ from fleet.queue.sql.postgres.connection import (
 )
 from fleet.queue.sql.postgres.error_messages import address_of, broke_off, in_our_words, translated
 from fleet.queue.sql.row_mapping import TASK_SQL
+
+T = TypeVar("T")
 
 #: No statement of ours takes long; one that does is stuck behind something.
 STATEMENT_TIMEOUT = timedelta(seconds=30)
@@ -89,18 +91,27 @@ class Postgres:
         return self._server_clock.now()
 
     def rows(self, sql: str, values: Mapping[str, Any] | None = None) -> list[SqlRow]:
+        return self._answer(_fetch, sql, values)
+
+    def changed(self, sql: str, values: Mapping[str, Any]) -> bool:
+        return self._answer(_count, sql, values) > 0
+
+    def _answer(
+        self, read: Callable[[psycopg.Cursor], T], sql: str, values: Mapping[str, Any] | None
+    ) -> T:
+        """Run one statement; `read` takes its result from the cursor."""
         text, names = numbered(sql)
         given = [values[name] for name in names] if values else None
         cursor = self._connected()
         try:
-            return _run(cursor, text, given)
+            return read(_run(cursor, text, given))
         except psycopg.Error as error:
             if self._in_transaction or not cursor.connection.closed:
                 raise in_our_words(error, self.address) from error
             if not text.startswith("SELECT"):
                 raise broke_off(self.address) from error
         with translated(self.address):
-            return _run(self._connected(), text, given)
+            return read(_run(self._connected(), text, given))
 
     @contextmanager
     def writing(self) -> Generator[None]:
@@ -215,7 +226,7 @@ class Postgres:
             text, _ = numbered(_SQL["session"])
             before = steady()
             limits = [_millis(self._lock_timeout), _millis(STATEMENT_TIMEOUT)]
-            self._server_clock.set(_run(cursor, text, limits)[0][-1], before)
+            self._server_clock.set(_fetch(_run(cursor, text, limits))[0][-1], before)
             self._refuse_another(cursor)
         self._connections += 1
         return cursor
@@ -224,7 +235,8 @@ class Postgres:
         """A new connection may lead to another server, or to a database that was made anew."""
         if self.identity is None or not self._is_set_up:
             return
-        found = _run(cursor, _SQL["identity"], None) if _run(cursor, _SQL["has_meta"], None) else []
+        has_meta = _fetch(_run(cursor, _SQL["has_meta"], None))
+        found = _fetch(_run(cursor, _SQL["identity"], None)) if has_meta else []
         try:
             self.identity.check(str(found[0][0]) if found else "", self.address)
         except WrongQueue:
@@ -281,12 +293,19 @@ def numbered(sql: str) -> tuple[str, tuple[str, ...]]:
     return _TOKEN.sub(number, sql), tuple(numbers)
 
 
-def _run(cursor: psycopg.Cursor, text: str, given: list[Any] | None) -> list[SqlRow]:
+def _run(cursor: psycopg.Cursor, text: str, given: list[Any] | None) -> psycopg.Cursor:
     # psycopg wants literal SQL; ours is literal too, but it comes from a file.
-    cursor.execute(cast("Any", text), given)
+    return cursor.execute(cast("Any", text), given)
+
+
+def _fetch(cursor: psycopg.Cursor) -> list[SqlRow]:
     # Not `cursor.description`, which builds an object for each column: a third of a claim's time.
     result = cursor.pgresult
     return cursor.fetchall() if result is not None and result.nfields else []
+
+
+def _count(cursor: psycopg.Cursor) -> int:
+    return cursor.rowcount
 
 
 def _millis(span: timedelta) -> str:

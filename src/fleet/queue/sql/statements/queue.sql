@@ -46,12 +46,9 @@ EXISTS (
 AND (tasks.status = 'open' OR (tasks.status = 'deferred' AND tasks.defer_until <= :now))
 AND (tasks.defer_until IS NULL OR tasks.defer_until <= :now)
 
--- name: work_types
-tasks.issue_type NOT IN ({not_work})
-
 -- name: ready
 {due_work}
-AND {work_types}
+AND {is_work}
 AND NOT {held_up}
 
 -- name: claimable
@@ -59,13 +56,15 @@ AND NOT {held_up}
 -- Only a task in progress can have a lease that has ended.
 {not_closed}
 AND CASE tasks.status
-        WHEN 'open' THEN tasks.assignee IN ('', :owner)
-        WHEN 'deferred' THEN tasks.defer_until <= :now AND tasks.assignee IN ('', :owner)
+        WHEN 'open' THEN (tasks.assignee = '' OR tasks.assignee = :owner)
+        WHEN 'deferred' THEN
+            tasks.defer_until <= :now AND (tasks.assignee = '' OR tasks.assignee = :owner)
         ELSE tasks.lease_until <= :now
     END
 AND (tasks.defer_until IS NULL OR tasks.defer_until <= :now)
 AND (tasks.not_before IS NULL OR tasks.not_before <= :now)
-AND tasks.issue_type NOT IN ('epic', {not_work})
+AND tasks.issue_type <> 'epic'
+AND {is_work}
 AND {fits_host}
 AND NOT {held_up}
 
@@ -75,18 +74,26 @@ SELECT tasks.id FROM tasks {by_queue_order} WHERE {claimable}
 {queue_order} LIMIT :count + 0
 {skip_locked}
 
--- name: claim
+-- name: lease
 UPDATE tasks
 SET status = 'in_progress', assignee = :owner, lease_owner = :owner, lease_until = :until,
     heartbeat_at = :now, fence = fence + 1, runs = runs + 1, started_at = coalesce(started_at, :now),
     updated_at = :now, not_before = NULL, defer_until = NULL, waits = ''
+
+-- name: claim
+{lease}
 WHERE {is_picked}
+RETURNING {task_columns}
+
+-- name: claim_one
+-- A single id needs no table of ids, which costs SQLite more than the search.
+{lease}
+WHERE id = ({picked})
 RETURNING {task_columns}
 
 -- name: renew
 UPDATE tasks SET lease_until = :until, heartbeat_at = :now
 WHERE id = :id AND lease_owner = :owner AND fence = :fence
-RETURNING id
 
 -- name: settle
 UPDATE tasks
@@ -98,7 +105,6 @@ SET status = :status, assignee = :assignee, lease_owner = NULL, lease_until = NU
                  ELSE notes || :new_line || :note END,
     updated_at = :now
 WHERE id = :id AND lease_owner = :owner AND fence = :fence
-RETURNING id
 
 -- name: insert_decline
 INSERT INTO declines (task_id, host, why, at) VALUES (:id, :owner, :why, :now)

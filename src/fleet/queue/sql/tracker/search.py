@@ -49,7 +49,7 @@ class Condition(Struct, frozen=True):
 
 #: Work that could be begun now.
 READY_WORK = (Condition("due_work"), Condition("unblocked"))
-WORK_TYPES = Condition("work_types")
+WORK_TYPES = Condition("is_work")
 
 
 class Search(Struct, frozen=True, kw_only=True):
