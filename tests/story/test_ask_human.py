@@ -72,11 +72,42 @@ def test_an_agent_that_goes_on_after_it_was_parked_is_ended(scene):
     scene.supervise_hastily("parked=1")
     scene.until_status(task, "blocked")
     first = read_ending(next(iter(all_runs(scene.folder(task)))))
-    assert first.outcome == NeedsHuman(question="QUESTION: Which?")
+    assert first.outcome == NeedsHuman(question="Which?")
     assert (first.counts, first.attempts) == (False, 0)
     assert scene.log("asking")
     scene.fleet("answer", task, "a")
     scene.until(lambda: len(list(all_runs(scene.folder(task)))) > 1)
+
+
+def test_a_task_whose_agent_goes_on_after_its_question_waits_for_the_answer(scene):
+    """It commits and closes, as models do: the close is refused, and the question stays open."""
+    close = "bd close $FLEET_TASK_ID --reason all-done 2> $FLEET_ARTIFACT_DIR/said; true"
+    after = "tool script mark:parked end"
+    task = scripted(
+        scene, "script", ask(scene), "touch $FLEET_ARTIFACT_DIR/work", close, after=after
+    )
+    scene.supervise()
+    scene.until_status(task, "blocked")
+    assert "asks a person 'Which?'" in heard(scene, task, "said")
+    asked = scene.fleet("questions").stdout
+    assert "Which?" in asked, asked
+    status = scene.fleet("status").stdout
+    assert f"{task} a task: Which?" in status, status
+    first = read_ending(next(iter(all_runs(scene.folder(task)))))
+    assert (first.outcome, first.counts) == (NeedsHuman(question="QUESTION: Which?"), False)
+
+
+def test_status_shows_a_question_whose_agent_waits_with_the_time_left(scene):
+    """A slot is used, and the clock runs."""
+    task = scripted(scene, "script", ask(scene))
+    look_on(scene.home.path)
+    scene.supervise()
+    until_asked(scene, task)
+    status = scene.fleet("status").stdout
+    assert f"{task} a task: Which? (its agent waits for another " in status, status
+    assert f'fleet answer {task} "…")' in status
+    found = json.loads(scene.fleet("status", "--json").stdout)
+    assert [each["id"] for each in found["needs_you"]] == [task]
 
 
 def _until_parked(scene, task):

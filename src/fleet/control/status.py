@@ -105,7 +105,9 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
         tasks=tasks,
         landing=landing,
         behind=behind_words(fleet),
-        needs_you=blocked_tasks(fleet, landing) if tasks.get("blocked") else (),
+        needs_you=blocked_tasks(fleet, landing)
+        if tasks.get("blocked") or tasks.get("in_progress")
+        else (),
         trust_waits=trust_waits(fleet) if tasks.get("open") else (),
         base_waits=base_waits(fleet) if tasks.get("open") else (),
     )

@@ -142,7 +142,7 @@ def _believed_spec(run: Run) -> RunSpec | None:
 
 def outcome_of(ended: ExitedRun) -> Outcome:
     """Fleet's own reason, unless the agent had ended before the stop."""
-    record, question = ended.record, ended.claim.blocked
+    record, question = ended.record, _question(ended)
     if ended.stop_reason is not None and not ended.ended_by_itself:
         waited = isinstance(ended.stop_reason, Stalled) and _lacked_room(ended)
         return Stopped(by=NO_ROOM) if waited else ended.stop_reason
@@ -162,6 +162,16 @@ def outcome_of(ended: ExitedRun) -> Outcome:
             return Lost(why=why or record.trouble or "its keeper was killed")
         case NeverStarted():
             return Lost(why=record.trouble or "it never started")
+
+
+def _question(ended: ExitedRun) -> str | None:
+    """The question that the run ended with, if any. A claim to be done takes back
+    no question that the run has asked a person and had no answer to.
+    """
+    run, claim = ended.record.run, ended.claim
+    if claim.done is not None and (asked := asked_json.unheard(run.task_dir, run.number)):
+        return asked.first_line
+    return claim.blocked
 
 
 def _lacked_room(ended: ExitedRun) -> bool:

@@ -13,6 +13,7 @@ from fleet.errors import FleetError, InvalidTask, Refused
 from fleet.home import Home
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.runs import agent_claim
+from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import Run
 from fleet.schemas import Task
 from fleet.spool.agent_mcp.answer_tools import answer_tool
@@ -111,9 +112,27 @@ def _carry_out(
 
 def _record_claim(line: AllowedLine, request: AgentRequest, asker: Asker) -> Served:
     spoken, text = claim_of(line, asker.task_id, request.text)
+    if spoken.blocked is None and (asked := _unanswered(asker)):
+        raise Refused(
+            f"{asker.task_id} asks a person {asked!r}, and is not done before that is answered",
+            hint="End this run now: the answer starts the next one, in this session.",
+        )
+    before = agent_claim.read(asker.run.path, by=asker.mark)
+    if spoken.done is not None and before.blocked is not None:
+        raise Refused(
+            f"{asker.task_id} was blocked by this run, and is not done before a person answers",
+            hint="End this run now. To take the question back:"
+            f" bd update {asker.task_id} --status in_progress",
+        )
     said = structs.replace(spoken, by=asker.mark)
     agent_claim.record(asker.run.path, said)
     return Served(answer=Answer(out=text), said=said)
+
+
+def _unanswered(asker: Asker) -> str:
+    """The question of this run that a person has not answered; empty: there is none."""
+    asked = asked_json.unheard(asker.run.task_dir, asker.run.number)
+    return asked.first_line if asked is not None else ""
 
 
 def error_answer(error: FleetError) -> Answer:

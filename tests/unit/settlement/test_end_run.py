@@ -7,8 +7,17 @@ from fleet.config import Config
 from fleet.evidence.inspect_run import Inspection
 from fleet.processes.keeper_client import Ended
 from fleet.runs.agent_claim import AgentClaim
+from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import Exit, RunSpec, new_run
-from fleet.schemas import Blocked, Failed, LimitExceeded, Released, Stalled, Stopped
+from fleet.schemas import (
+    Blocked,
+    Failed,
+    LimitExceeded,
+    NeedsHuman,
+    Released,
+    Stalled,
+    Stopped,
+)
 from fleet.schemas.decision import NO_ROOM
 from fleet.settlement.end_run import end_of, outcome_of
 from fleet.settlement.run_record import ExitedRun, RunRecord
@@ -65,3 +74,20 @@ def test_a_run_whose_output_found_no_room_is_not_judged_by_it(home, tmp_path, re
         record=record, process_end=Ended(exited), said=AgentClaim(), stop_reason=reason
     )
     assert outcome_of(ended) == outcome
+
+
+@pytest.mark.parametrize(("parked", "asks"), [(True, True), (False, True), (None, False)])
+def test_a_claim_takes_back_no_question_that_a_person_was_asked(home, tmp_path, parked, asks):
+    """Whether the agent was parked or its call was cut off; an answer that it heard lets it be."""
+    task, spec = a_task(id="fleet-1", cwd=str(tmp_path)), RunSpec(argv=("x",), cwd=str(tmp_path))
+    record = RunRecord(task, new_run(home.task(task.id), spec), ClaudeCoder(), env={}, spec=spec)
+    task_dir = record.run.task_dir
+    asked, _ = asked_json.ask(task_dir, "Which?", run=record.run.number, at=NOW)
+    if parked:
+        asked_json.park(task_dir, asked.id, at=NOW)
+    elif parked is None:
+        asked_json.answer(task_dir, asked.id, "the first", by="ada", at=NOW)
+    exited = Exit(code=0, started_at=NOW, ended_at=NOW, seconds=9.0)
+    said = AgentClaim(done="all of it")
+    outcome = outcome_of(ExitedRun(record=record, process_end=Ended(exited), said=said))
+    assert (outcome == NeedsHuman(question="Which?")) is asks

@@ -11,7 +11,9 @@ from fleet.queue.protocol import Draft, Filter
 from fleet.queue.sql.tracker.related import comments_of, edges_from
 from fleet.runs import agent_claim, follow_ups
 from fleet.runs.agent_claim import AgentClaim
+from fleet.runs.questions import asked_json
 from fleet.spool.answer_request import record_last_words
+from tests.builders import NOW
 from tests.unit.spool.conftest import SETTINGS, request
 
 AGENT = "agent of fleet-own, run 1"
@@ -24,6 +26,38 @@ def test_a_claim_is_recorded_and_the_queue_is_not_touched(bd, asker, queue):
     assert (answer.code, answer.err) == (0, "")
     assert agent_claim.read(asker.run.path, by=asker.mark).done == "wrote it"
     assert queue.get("fleet-own").status == "open"
+
+
+def test_a_task_is_not_closed_while_its_question_is_open(bd, asker):
+    """Neither while the agent waits nor after it was parked; the parked claim stands."""
+    task_dir, run = asker.run.task_dir, asker.run.number
+    asked, _ = asked_json.ask(task_dir, "Cents or Decimal?", run=run, at=NOW)
+    for _ in ("waiting", "parked"):
+        refused = bd("close", "own", "--reason", "wrote it")
+        assert refused.code == 7
+        assert "asks a person 'Cents or Decimal?'" in refused.err
+        assert bd("update", "own", "--status", "in_progress").code == 7
+        asked_json.park(task_dir, asked.id, at=NOW)
+    assert agent_claim.read(asker.run.path, by=asker.mark) == AgentClaim()
+    assert bd("update", "own", "--status", "blocked", "--notes", "QUESTION: x").code == 0
+
+
+def test_a_question_that_was_answered_in_time_stands_in_no_way(bd, asker):
+    """The agent has heard the answer."""
+    asked, _ = asked_json.ask(asker.run.task_dir, "Which?", run=asker.run.number, at=NOW)
+    asked_json.answer(asker.run.task_dir, asked.id, "Decimal", by="ada", at=NOW)
+    assert bd("close", "own", "--reason", "wrote it").code == 0
+
+
+def test_a_task_that_its_agent_blocked_is_closed_after_the_question_is_taken_back(bd, asker):
+    """A question in Q&A.md is not overtaken by a claim."""
+    assert bd("update", "own", "--status", "blocked", "--notes", "QUESTION: which?").code == 0
+    refused = bd("close", "own", "--reason", "decided")
+    assert refused.code == 7
+    assert "bd update fleet-own --status in_progress" in refused.err
+    assert agent_claim.read(asker.run.path, by=asker.mark).blocked == "QUESTION: which?"
+    assert bd("update", "own", "--status", "in_progress").code == 0
+    assert bd("close", "own", "--reason", "decided").code == 0
 
 
 def test_what_it_reads_is_a_value(bd, capsys):

@@ -9,6 +9,7 @@ from fleet.home.journal import Log
 from fleet.processes import process_usage
 from fleet.runs import agent_claim
 from fleet.runs.agent_claim import AgentClaim
+from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import ProcessId, RunSpec, new_run
 from fleet.schemas import (
     Event,
@@ -119,18 +120,23 @@ def test_a_run_that_moves_is_looked_at_again_and_again_and_lives(scene):
 
 def test_a_parked_agent_that_goes_on_is_ended_with_its_question(scene):
     """Two minutes after it was told to end its turn, however much it prints."""
-    said = AgentClaim(blocked="QUESTION: Which?", by=scene.run.spec.id)
-    agent_claim.record(scene.run.run.path, said)
+    run = scene.run.run
+    asked, _ = asked_json.ask(run.task_dir, "Which?", run=run.number, at=NOW)
+    asked_json.park(run.task_dir, asked.id, at=NOW)
+    agent_claim.record(run.path, AgentClaim(done="decided", by=scene.run.spec.id))
     scene.run.memory.parked_at = scene.now
     for _ in range(119):
         scene.hear(Event(kind="assistant_text", text="hm"))  # always the same
         assert scene.wait(1) is None
-    assert scene.wait(2) == NeedsHuman(question="QUESTION: Which?")
+    assert scene.wait(2) == NeedsHuman(question="Which?")
 
 
-def test_a_parked_agent_that_claims_something_else_is_left_alone(scene):
-    """It decided by itself, and its claim is judged as any other."""
-    agent_claim.record(scene.run.run.path, AgentClaim(done="decided", by=scene.run.spec.id))
+def test_a_parked_agent_that_asks_something_else_is_left_alone(scene):
+    """It waits for the answer to that."""
+    run = scene.run.run
+    asked, _ = asked_json.ask(run.task_dir, "Which?", run=run.number, at=NOW)
+    asked_json.park(run.task_dir, asked.id, at=NOW)
+    asked_json.ask(run.task_dir, "And how?", run=run.number, at=NOW)
     scene.run.memory.parked_at = scene.now
     for number in range(130):
         scene.hear(Event(kind="assistant_text", text=f"hm {number}"))

@@ -69,8 +69,8 @@ def rows(found: FleetStatus, now: datetime) -> list[tuple[str, str]]:
     rows += [("to land", _to_land(each)) for each in found.landing if each.state == "asks"]
     rows += [("landing", text) for text in _on_the_way(found)]
     rows += [("behind", one_line(text)) for text in found.behind]
-    rows += [_for_you(each) for each in found.needs_you]
-    left = _blocked(found) - len(found.needs_you)
+    rows += [_for_you(each, now) for each in found.needs_you]
+    left = _blocked(found) - sum(each.waits_until is None for each in found.needs_you)
     if found.needs_you and left > 0:
         rows.append(("blocked", f"{left} more: fleet bd list --status=blocked"))
     if found.lost_log_lines:
@@ -100,14 +100,22 @@ def _blocked(found: FleetStatus) -> int:
     return max(0, found.tasks.get("blocked", 0) - landing)
 
 
-def _for_you(task: BlockedTask) -> tuple[str, str]:
+def _for_you(task: BlockedTask, now: datetime) -> tuple[str, str]:
     """A task that waits for a person, and the command to go on."""
     head = f"{task.id} {task.title}"
     if task.question:
-        return task.state, f"{head}: {first_line(task.question)} ({task.way_out})"
+        left = _time_left(task.waits_until, now)
+        return task.state, f"{head}: {first_line(task.question)} ({left}{task.way_out})"
     why = first_line(task.why) or "no reason is noted"
     before = f"; before: {cut(first_line(task.before[0]), _MOST_WORDS)}" if task.before else ""
     return task.state, f"{head}: {why}{before}"
+
+
+def _time_left(until: datetime | None, now: datetime) -> str:
+    if until is None:
+        return ""
+    left = max(0.0, (until - now).total_seconds())
+    return f"its agent waits for another {duration(left)}: "
 
 
 def _for_trust(wait: TrustWait) -> str:

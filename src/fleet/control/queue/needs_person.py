@@ -6,6 +6,7 @@ group `needs_you` of `control/view/read_now.py`.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from msgspec import Struct
 
@@ -18,6 +19,7 @@ from fleet.home.base_wait import BaseWait
 from fleet.home.trusted_commands import untrusted as untrusted_commands
 from fleet.queue.protocol import Filter
 from fleet.runs.outcome_history import attempts_before, read_ending
+from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Task
 from fleet.schemas.shown_text import first_line
@@ -29,7 +31,7 @@ _LOOKED_AT, _NAMED = 200, 5
 
 
 class BlockedTask(Struct, frozen=True, kw_only=True):
-    """A task that waits for a person."""
+    """A task that waits for a person, or whose agent does."""
 
     id: str
     title: str
@@ -37,8 +39,9 @@ class BlockedTask(Struct, frozen=True, kw_only=True):
     state: TaskState = "stopped"
     #: The agent's question; empty if there is none.
     question: str = ""
-    #: The command that answers the question.
+    #: The command that answers the question, and until when the agent waits for it unless parked.
     way_out: str = ""
+    waits_until: datetime | None = None
     #: Why the task is blocked; and why earlier attempts failed, where that is something else.
     why: str = ""
     before: tuple[str, ...] = ()
@@ -62,15 +65,21 @@ class TrustWait(Struct, frozen=True, kw_only=True):
 
 
 def blocked_tasks(fleet: Control, landing: Sequence[LandingTask] = ()) -> tuple[BlockedTask, ...]:
-    """The first blocked tasks, without tasks on their way to a branch; tasks with a question come
-    first.
+    """The first blocked tasks, without tasks on their way to a branch, and those that run and ask a
+    person; tasks with a question come first.
     """
     away = {each.id for each in landing}
     limit = _LOOKED_AT + len(away)
     tasks = fleet.queue.find(Filter(statuses=("blocked",), limit=limit))
     found = [_blocked_task(fleet, task) for task in tasks if task.id not in away]
+    running = fleet.queue.find(Filter(statuses=("in_progress",), limit=_LOOKED_AT))
+    found += [_blocked_task(fleet, each) for each in running if _asks(fleet, each)]
     found.sort(key=lambda each: not each.question)
     return tuple(found[:_NAMED])
+
+
+def _asks(fleet: Control, task: Task) -> bool:
+    return asked_json.open_question(fleet.home.task(task.id)) is not None
 
 
 def _blocked_task(fleet: Control, task: Task) -> BlockedTask:
@@ -82,9 +91,10 @@ def _blocked_task(fleet: Control, task: Task) -> BlockedTask:
     return BlockedTask(
         id=task.id,
         title=task.title,
-        state=standing.state,
+        state="asks" if asked and not asked.plan else standing.state,
         question=(asked.note or asked.question) if asked else "",
         way_out=asked.way_out if asked else "",
+        waits_until=asked.waits_until if asked else None,
         why=why,
         before=tuple(before),
     )

@@ -1,7 +1,7 @@
 """Questions of agents and people's answers: `Q&A.md`, `asked.json`, and what a task waits for."""
 
 import time
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
@@ -53,8 +53,9 @@ class Question(Struct, frozen=True, kw_only=True):
     default: str = ""
     #: When the question was asked, where that is known.
     asked_at: datetime | None = None
-    #: The agent runs and waits for the answer right now.
+    #: The agent runs and waits for the answer right now, until this moment if it waits no longer.
     waiting: bool = False
+    waits_until: datetime | None = None
     #: An agent proposed the task, and asks whether the task may be worked on.
     proposed: bool = False
 
@@ -88,6 +89,7 @@ def question_of(fleet: Control, task: Task) -> Question | None:
             question=questions_file.open_question(asked.block), options=asked.options,
             default=asked.default, asked_at=asked.at,
             waiting=runs and asked.parked_at is None, way_out=_way_out(task),
+            waits_until=_waits_until(fleet, task, asked) if runs else None,
         )  # fmt: skip
     if isinstance(task.waits, Proposed):
         return Question(
@@ -105,6 +107,14 @@ def question_of(fleet: Control, task: Task) -> Question | None:
         id=task.id, title=task.title, cwd=_cwd(fleet, task), note=_note(task), question=block,
         plan=plan and not block, way_out=verbs if plan and not block else _way_out(task),
     )  # fmt: skip
+
+
+def _waits_until(fleet: Control, task: Task, asked: AskedQuestion) -> datetime | None:
+    """Until when the agent waits for the answer; None: not known, or it was told to end."""
+    run = latest_run(fleet.home.task(task.id))
+    spec = run.known_spec() if run is not None and run.number == asked.run else None
+    wait = spec.policy.ask_wait if spec is not None and asked.parked_at is None else None
+    return asked.at + timedelta(seconds=wait) if wait is not None else None
 
 
 def _cwd(fleet: Control, task: Task) -> str:

@@ -45,6 +45,10 @@ class AskedQuestion(Struct, frozen=True, kw_only=True):
         return self.answer is None and not self.withdrawn
 
     @property
+    def first_line(self) -> str:
+        return self.question.strip().partition("\n")[0]
+
+    @property
     def block(self) -> str:
         """The question with options, as agents write one into Q&A.md."""
         head, *rest = self.question.splitlines()
@@ -91,10 +95,20 @@ def open_question(task_dir: Path) -> AskedQuestion | None:
     return asked if asked is not None and asked.is_open else None
 
 
-def is_parked(task_dir: Path, run: int) -> bool:
-    """The agent of this run was told to end the turn for the last question."""
+def unheard(task_dir: Path, run: int) -> AskedQuestion | None:
+    """The question that this run asked without hearing an answer: the question is open, or the
+    answer came after the agent had been told to end the turn. None: no such question.
+    """
     asked = last(task_dir)
-    return asked is not None and asked.run == run and asked.parked_at is not None
+    if asked is None or asked.run != run:
+        return None
+    return asked if asked.is_open or asked.parked_at is not None else None
+
+
+def parked(task_dir: Path, run: int) -> AskedQuestion | None:
+    """The question for which the agent of this run was told to end the turn."""
+    asked = unheard(task_dir, run)
+    return asked if asked is not None and asked.parked_at is not None else None
 
 
 def ask(
@@ -135,12 +149,12 @@ def ask(
 def park(task_dir: Path, question_id: str, *, at: datetime) -> AskedQuestion:
     """Note that the agent ends the turn; a question that has an answer stays unchanged."""
 
-    def parked(asked: AskedQuestion) -> AskedQuestion:
+    def noted(asked: AskedQuestion) -> AskedQuestion:
         if asked.answer is not None or asked.parked_at is not None:
             return asked
         return structs.replace(asked, parked_at=at)
 
-    return _change(task_dir, question_id, parked)
+    return _change(task_dir, question_id, noted)
 
 
 def answer(task_dir: Path, question_id: str, text: str, *, by: str, at: datetime) -> AskedQuestion:

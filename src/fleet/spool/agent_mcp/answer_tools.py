@@ -133,9 +133,7 @@ def _park(given: ParkArguments, asker: Asker) -> Served:
     asked = asked_json.park(asker.run.task_dir, given.id, at=_now())
     if asked.answer is not None:
         return Served(answer=Answer(out=asked.answer))
-    said = AgentClaim(
-        blocked=words(Asks(text=asked.question.splitlines()[0]), asker.task_id), by=asker.mark
-    )
+    said = AgentClaim(blocked=words(Asks(text=asked.first_line), asker.task_id), by=asker.mark)
     agent_claim.record(asker.run.path, said)
     return Served(
         answer=Answer(out=PARKED), said=said, event="fleet_parked", facts={"id": asked.id}

@@ -98,7 +98,7 @@ class RunFollower(Duty):
         """From now on follow the run of this assignment."""
         self._unread.add(assignment.task_id)
         if (run := assignment.run) is not None:
-            if run.adopted and asked_json.is_parked(run.run.task_dir, run.run.number):
+            if run.adopted and asked_json.parked(run.run.task_dir, run.run.number):
                 run.memory.parked_at = time.monotonic()
             self.spools.attend(run)
         match assignment.stage:

@@ -8,7 +8,7 @@ from fleet.coders.stream.tool_calls import ASK_HUMAN, OpenCall
 from fleet.errors import InvalidTask
 from fleet.files.safe_read import tail
 from fleet.processes import process_identity
-from fleet.runs import agent_claim
+from fleet.runs.questions import asked_json
 from fleet.schemas.shown_text import one_line
 from fleet.supervisor.assignments import ActiveRun
 from fleet.watchdog.stall_rules import AwaitedLimit, ParkedFor
@@ -39,15 +39,15 @@ def with_wait(call: OpenCall, run: ActiveRun) -> OpenCall:
 
 def parked_for(run: ActiveRun, now: float, *, since: float) -> ParkedFor | None:
     """The question that the agent was told to end the turn for, and for how long the agent goes on,
-    at most `since` that moment. An agent that has claimed something else is not told any more.
+    at most `since` that moment. None: the agent was not told, or has asked something else since.
     """
     if run.memory.parked_at is None:
         return None
-    question = agent_claim.read(run.run.path, by=run.spec.id).blocked
-    if question is None:
+    asked = asked_json.parked(run.run.task_dir, run.run.number)
+    if asked is None:
         run.memory.parked_at = None
         return None
-    return ParkedFor(question, now - max(run.memory.parked_at, since))
+    return ParkedFor(asked.first_line, now - max(run.memory.parked_at, since))
 
 
 def awaited(run: ActiveRun, now: datetime) -> AwaitedLimit | None:

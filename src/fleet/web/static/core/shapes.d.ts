@@ -489,6 +489,7 @@ export interface Question {
   default: string;
   asked_at: string | null;
   waiting: boolean;
+  waits_until: string | null;
   proposed: boolean;
 }
 
