@@ -1,10 +1,15 @@
 """Command lines that other programs and bd's own documentation use, on fleet's own queues."""
 
 import json
+import os
 
 import pytest
 
+from fleet import config
 from fleet.bd.actor import actor, owner
+from fleet.home import Home, make_home
+from fleet.queue import open_queue
+from tests import warm
 
 
 class TestFinding:
@@ -350,3 +355,23 @@ def test_create_prints_bds_flat_object_unless_the_envelope_is_asked_for(bd):
     wrapped = bd.json("create two", BD_JSON_ENVELOPE="1")
     assert wrapped["data"]["title"] == "two"
     assert wrapped.keys() == {"data", "schema_version"}
+
+
+def test_create_prints_the_same_on_postgresql(tmp_path, postgres_dsn):
+    """A client does not know which queue a home has."""
+    home = Home(tmp_path / "home")
+    make_home(home)
+    home.config.write_text(config.default_text(queue=postgres_dsn))
+    open_queue(home.path, config.load(home.config), may_make=True).close()
+    env = {**os.environ, "FLEET_HOME": str(home.path)}
+
+    def create(**more):
+        done = warm.fleet(
+            ("bd", "create", "one", "--json"), env={**env, **more}, cwd=tmp_path, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    assert create()["title"] == "one"
+    wrapped = create(BD_JSON_ENVELOPE="1")
+    assert (wrapped["data"]["title"], wrapped.keys()) == ("one", {"data", "schema_version"})

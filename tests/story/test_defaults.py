@@ -2,8 +2,11 @@
 
 import pytest
 
+from fleet import config
 from fleet.cli.run.run import NEEDS_YOU
+from fleet.control import Control, verify_proposal
 from fleet.home import landing_json
+from fleet.schemas import Settings
 from tests.repos import Repo
 from tests.story.scene import PATIENCE, Scene
 
@@ -90,6 +93,57 @@ def test_an_answer_closes_its_task_unchecked_in_git(project):
     task_id = scene.add("tool done end", expect="answer", branch="main")
     assert scene.supervise("--until-idle").wait(PATIENCE) == 0
     assert scene.status(task_id) == "closed"
+
+
+def proposal_in(scene, repo, makefile, **given):
+    """What `fleet bd create` proposes for a project with this Makefile."""
+    repo.commit(Makefile=makefile)
+    fleet = Control(scene.home, config.load(scene.home.config), {})
+    settings = Settings(cwd=str(repo.root), branch="main")
+    proposal = verify_proposal.verify_proposal(str(repo.root))
+    return verify_proposal.tried(fleet, settings, proposal, **given)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "passed", "said"),
+    [
+        ("@echo 3 passed in 1s", True, "passes on main, 3 tests"),
+        ("@false", False, "fails on main: ended with 2"),
+    ],
+)
+def test_a_proposed_command_was_tried_on_the_base(project, monkeypatch, recipe, passed, said):
+    """Once a person agreed to run it; a later task reads the result."""
+    monkeypatch.setattr(verify_proposal, "PATIENCE", PATIENCE)
+    scene, repo = project()
+    makefile = f"test:\n\t@echo x >> {scene.home.path}/ran\n\t{recipe}\n"
+    unasked = proposal_in(scene, repo, makefile)
+    assert (unasked.passed, unasked.said) == (None, "not tried")
+    assert not (scene.home.path / "ran").exists()
+    for _ in range(2):
+        trial = proposal_in(scene, repo, makefile, agreed=True)
+        assert (trial.passed, trial.said) == (passed, said)
+    assert (scene.home.path / "ran").read_text() == "x\n"
+
+
+def test_a_proposed_command_that_takes_long_is_ended(project, monkeypatch):
+    """`fleet bd create` is never slow: the command counts as not tried."""
+    monkeypatch.setattr(verify_proposal, "PATIENCE", 0.5)
+    scene, repo = project()
+    trial = proposal_in(scene, repo, "test:\n\tsleep 300\n", agreed=True)
+    assert (trial.passed, trial.said) == (None, "not done within 0.5 s")
+
+
+def test_create_says_what_no_check_costs_and_proposes_one(project):
+    """Without a box nothing of the project runs before a person agreed."""
+    scene, repo = project()
+    repo.commit(Makefile="test:\n\ttouch ran\n")
+    said = " ".join(scene.fleet("bd", "create", "one").stderr.split())
+    assert "no verify command: finished work waits for your approval" in said
+    assert "`make test` (Makefile; not tried)" in said
+    assert "fleet config set --project . 'verify=make test'" in said
+    scene.configure(require="checked")
+    said = " ".join(scene.fleet("bd", "create", "two").stderr.split())
+    assert "each claim waits for your approval (require = checked)" in said
 
 
 def test_settings_that_exclude_each_other_are_refused_when_they_are_set(project):

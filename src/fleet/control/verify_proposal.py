@@ -81,7 +81,7 @@ def tried(
         may_run = agreed or (policy.sandbox.level != "off" and is_first(fleet, "tried", cwd))
         if trials is None and may_run:
             trials = _within(case)
-            untried = structs.replace(untried, said=f"not done within {PATIENCE:.0f} s")
+            untried = structs.replace(untried, said=f"not done within {PATIENCE:g} s")
     except (FleetError, OSError):
         return untried
     if trials is None:

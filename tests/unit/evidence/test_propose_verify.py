@@ -48,6 +48,28 @@ def test_a_project_that_names_none_gets_no_proposal(tmp_path, files):
     assert propose(tmp_path) is None
 
 
+@pytest.mark.parametrize(
+    ("files", "command", "share"),
+    [
+        (("pyproject.toml", ".venv/bin/python"), ".venv/bin/python -m pytest -q", (".venv",)),
+        (("pytest.ini", "venv/bin/python"), "venv/bin/python -m pytest -q", ("venv",)),
+        (("pyproject.toml", "uv.lock", ".venv/x"), "uv run pytest -q", (".venv",)),
+        (("package.json", "node_modules/x"), "npm test", ("node_modules",)),
+        (("package.json", "yarn.lock", "node_modules/x"), "yarn test", ("node_modules",)),
+        (("package.json",), "npm test", ()),
+        (("Makefile", ".venv/bin/python"), "make test", ()),
+    ],
+)
+def test_installed_packages_are_shared_with_the_checkout(tmp_path, files, command, share):
+    """A fresh checkout has nothing that git ignores."""
+    texts = {"package.json": '{"scripts": {"test": "jest"}}', "Makefile": "test:\n"}
+    for name in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(texts.get(name, "[tool.pytest.ini_options]\n"))
+    found = propose(tmp_path)
+    assert (found.command, found.share) == (command, share)
+
+
 def test_a_link_to_elsewhere_is_not_read(tmp_path):
     """An agent may have put it there."""
     (tmp_path / "other").write_text("test:\n")
