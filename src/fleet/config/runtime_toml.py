@@ -229,7 +229,7 @@ _BRIEF = {
 
 
 def default_text(**chosen: Setting) -> str:
-    """A new runtime.toml with the settings that were chosen; every other has its default."""
+    """A new runtime.toml with the settings that were chosen; all others have their defaults."""
     import tomlkit
 
     document = tomlkit.document()

@@ -1,5 +1,5 @@
-"""A verify command for a project that has none: found in its files, and tried on the commit that
-work begins at.
+"""A verify command for a project that has none: named by the files there, and tried on the commit
+that work begins at.
 
 `proposed.json` in the home remembers the projects that a person was asked about, and those that a
 command was tried for.
@@ -37,7 +37,7 @@ Asked = Literal["asked", "tried"]
 
 
 class TriedProposal(Struct, frozen=True, kw_only=True):
-    """A proposal, and what its command came to on the commit that work begins at."""
+    """A proposal, and how the command ended on the commit that work begins at."""
 
     proposal: Proposal
     #: None: it was not tried, or did not end in time.
@@ -52,7 +52,7 @@ def verify_proposal(cwd: str) -> Proposal | None:
 
 
 def is_first(fleet: Control, what: Asked, cwd: str) -> bool:
-    """Whether this was never done for a project; from now on it counts as done."""
+    """Whether this was never done for a project; from now on the answer is no."""
     path = fleet.home.path / PROPOSED
     done = _PROPOSED.read_or_none(path) or []
     mark = cwd if what == "asked" else f"{what} {cwd}"
@@ -65,7 +65,7 @@ def is_first(fleet: Control, what: Asked, cwd: str) -> bool:
 def tried(
     fleet: Control, settings: Settings, proposal: Proposal, *, agreed: bool = False
 ) -> TriedProposal:
-    """The proposal with what its command comes to on the base, within `PATIENCE`.
+    """The proposal, and how the command ends on the base within `PATIENCE`.
 
     The command is the project's: it runs only in a box, or if a person agreed to it, and once a
     project. Work in the directory itself has no base to try it on.

@@ -205,8 +205,8 @@ def _sandbox(config: Config, project: Project, settings: Settings) -> Sandbox:
 
 
 def _land(config: Config, project: Project, settings: Settings, work_in: WorkIn) -> LandRules:
-    """How a task's work lands. It does not where agents work in the directory itself, nor where the
-    task is compared: then a person picks.
+    """How a task's work lands. Nothing lands where agents work in the directory, nor of a task that
+    is compared: then a person picks.
     """
     origin = settings.repository
     if origin is not None and origin.land == "branch":

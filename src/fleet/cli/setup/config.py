@@ -28,7 +28,7 @@ def command() -> None:
 @click.option("--raw", is_flag=True, help="The file as it is, byte for byte.")
 @click.option("--json", "as_json", is_flag=True, help="The settings in force as JSON.")
 def show(raw: bool, as_json: bool) -> None:
-    """Show each setting: value, where it comes from (default, file, project) and meaning."""
+    """Show each setting: value, source (default, file, project) and meaning."""
     if raw:
         home = open_home(home_from(os.environ))
         sys.stdout.buffer.write(home.config.read_bytes())

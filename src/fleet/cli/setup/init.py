@@ -91,7 +91,7 @@ def command(
 
 
 def _with_way(words: Mapping[str, str], value: str, more: str = "") -> str:
-    """What a setting means, and the command that changes it."""
+    """What a setting means, and the command that sets another value."""
     return f"{words[value]} fleet config set {_INSTEAD[value]}{more}"
 
 

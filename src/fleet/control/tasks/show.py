@@ -191,7 +191,7 @@ def where_code_is(fleet: Control, task: Task) -> str:
 
 
 def where_it_stays(place: Place, branch: str) -> str:
-    """Where work stays, in words; `branch`: the task's own. Empty: it lands."""
+    """Where work stays, in words; `branch`: the task's own. Empty: the work lands."""
     policy = place.ruled.policy
     if policy.work_in == "directory":
         return f"in {place.cwd} itself"
