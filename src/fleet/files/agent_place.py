@@ -320,6 +320,16 @@ class AgentPlace:
                 except (IsADirectoryError, PermissionError):
                     os.rmdir(last, dir_fd=folder)
 
+    def remove_file(self, name: str) -> None:
+        """Remove a file or a link, and the directories above it that become empty by that."""
+        self.remove(name)
+        with suppress(InvalidTask, OSError):  # a directory that is not empty, or none any more
+            while name := name.rpartition("/")[0]:
+                with self._above(name) as (folder, last):
+                    if folder is None:
+                        return
+                    os.rmdir(last, dir_fd=folder)
+
     def put_aside(self, name: str) -> None:
         """Rename whatever has a name to `NAME.aside-…`; nothing where nothing has."""
         with suppress(InvalidTask), self._above(name) as (folder, last):

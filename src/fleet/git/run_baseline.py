@@ -275,7 +275,7 @@ def _left_out_changes(root: str, known: dict[str, str], tree: TreeSnapshot) -> l
     """How the files differ that neither snapshot stores."""
     found: list[FileChange] = []
     for name, mark in known.items():
-        now = left_out.mark_of(f"{root}/{name}", like=mark)
+        now = left_out.mark_of(root, name, like=mark)
         if now != mark and mark:
             found.append(FileChange(path=shown(name), kind="changed" if now else "deleted"))
     return [*found, *(FileChange(path=shown(name), kind="added") for name in tree.left_out)]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from fleet.files.agent_place import AgentPlace
+from fleet.files.agent_place import AgentFile, AgentPlace
 from fleet.git.git_command import Git
 from fleet.git.own.left_out import mark_of, quick_mark
 from fleet.git.repository import Repository
@@ -65,15 +65,15 @@ class _Differing(Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def copied_index(repo: Repository, source: Path | None = None) -> Generator[Path]:
+def copied_index(repo: Repository, source: AgentFile | None = None) -> Generator[Path]:
     """A copy of the repository's index, or of `source`, removed at the end of the block."""
     folder = Path(tempfile.mkdtemp(prefix=_COPIES))
     try:
         copy = folder / "index"
         # With its time, by which git knows which files to read again. A repository without a
         # commit has no index yet.
-        original = source or Path(repo.git_dir) / "index"
-        AgentPlace(original.parent).copy_out(original.name, copy, _LARGEST_INDEX)
+        original = source or AgentFile(AgentPlace(repo.git_dir), "index")
+        original.place.copy_out(original.name, copy, _LARGEST_INDEX)
         yield copy
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -98,7 +98,8 @@ def opened(
     The index is `kept` with the rules beside it, or else the project's of this moment. Yields the
     copy too.
     """
-    with copied_index(repo, kept) as index:
+    source = AgentFile(AgentPlace(kept.parent), kept.name) if kept is not None else None
+    with copied_index(repo, source) as index:
         rules = index.with_name("exclude")
         old = kept.with_name(f"{kept.name}{RULES}") if kept is not None else None
         if old is not None and old.exists():
@@ -167,18 +168,18 @@ def take_snapshot(
         kept = found.gone & _files_of(git, committed.commit)
     settled = kept | (found.links & committed.links) if committed is not None else kept
     changed = [name for name in found.changed if name not in settled] + sorted(held)
-    left_out = {name: quick_mark(f"{root}/{name}") for name in _in_the_way(new, kept)}
+    left_out = {name: quick_mark(root, name) for name in _in_the_way(new, kept)}
     new = [name for name in new if name not in held and name not in left_out]
     unread = [name for name in changed if _trouble_with(f"{root}/{name}", tracked=True)]
     changed = [name for name in changed if name not in {*unread}]
     sizes = {name: _size(f"{root}/{name}") for name in new}
     secret = {name for name in new if is_secret(name)}
     large = unread + [name for name in new if _trouble_with(f"{root}/{name}", tracked=False)]
-    left_out |= {name: mark_of(f"{root}/{name}") for name in (*sorted(secret), *large)}
+    left_out |= {name: mark_of(root, name) for name in (*sorted(secret), *large)}
     new = [name for name in new if name not in left_out]
     no_new = len(new) > MOST_FILES or sum(sizes[name] for name in new) > MOST_BYTES
     if no_new:
-        left_out |= {name: quick_mark(f"{root}/{name}") for name in new}
+        left_out |= {name: quick_mark(root, name) for name in new}
         new = []
     # Git refuses to read files below a link that replaced a directory.
     _update(git, "--force-remove", [name for name in changed if name in found.gone])

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fleet.files.agent_place import AgentFile, AgentPlace
 from fleet.git import tree_snapshot
 from fleet.git.checkout.shared_paths import is_link_to
 from fleet.git.clone import agent_git_dir, clone_place
@@ -139,13 +140,14 @@ class ClonedWork:
                 tree_snapshot.keep_index(index, keep)
             return now
 
-    def _known_index(self) -> Path:
+    def _known_index(self) -> AgentFile:
         """The index of the last snapshot; before the first one, that which fleet made in the clone.
         Its times tell git which files it need not read.
         """
-        made = self._place / ".git/index"
-        is_plain = made.is_file() and not made.is_symlink()
-        return made if is_plain and not self._index.exists() else self._index
+        kept = AgentFile(AgentPlace(self._index.parent), self._index.name)
+        made = AgentFile(AgentPlace(self._place), ".git/index")
+        found = made.place.look(made.name)
+        return made if found and found.is_file and not self._index.exists() else kept
 
     def _committed(self) -> Committed | None:
         """The last commit that is the agent's own; None if all commits are fleet's."""

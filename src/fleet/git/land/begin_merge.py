@@ -147,7 +147,8 @@ def _write_files(git: Git, found: str, tree: str) -> None:
             clone.put_aside(name)
     for name in wanted:
         if not there[name]:
-            _remove(clone, name)
+            with suppress(InvalidTask):  # a directory on the way became something else
+                clone.remove_file(name)
     feed = b"".join(os.fsencode(name) + b"\0" for name in wanted if there[name])
     if feed:
         git.ask("checkout-index", "--force", "--quiet", "-z", "--stdin", feed=feed)
@@ -166,18 +167,6 @@ def _unlike(git: Git, entries: Sequence[tuple[bytes, bytes, str]]) -> set[str]:
     root = os.fsencode(git.repo.root)
     new = {path for path, _, blob in entries if not blob and os.path.lexists(root + b"/" + path)}
     return {os.fsdecode(name) for name in {*listed, *new} if name}
-
-
-def _remove(clone: AgentPlace, name: str) -> None:
-    """Remove a file, and the directories that become empty by that."""
-    with suppress(InvalidTask):  # a directory on the way became something else
-        clone.remove(name)
-    for folder in map(str, Path(name).parents):
-        found = clone.look(folder) if folder != "." else None
-        if found is None or not found.is_directory:
-            return
-        with suppress(OSError):  # the directory is not empty
-            clone.remove(folder)
 
 
 def _index(home: Home, refs: TaskRefs, git_dir: Path, merged: MergedSides, until: float) -> Path:

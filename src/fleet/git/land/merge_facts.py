@@ -10,11 +10,13 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from fleet.errors import FleetError
+from fleet.files.agent_place import AgentFile, AgentPlace
 from fleet.git import tree_snapshot
 from fleet.git.clone import agent_git_dir
 from fleet.git.clone.collect_work import cloned_work, scratch_git
 from fleet.git.clone.task_refs import TaskRefs
-from fleet.git.git_command import Git, GitFailed
+from fleet.git.git_command import Git
 from fleet.git.land.merge_trees import merge_sides
 from fleet.git.refs import is_ancestor
 from fleet.git.repository import shown
@@ -100,13 +102,11 @@ def _unfinished(home: Home, refs: TaskRefs) -> str:
     dot = home.clone(refs.task_id) / ".git"
     if begun := agent_git_dir.begun(dot):
         return begun
-    index, git = dot / "index", refs.git
-    if index.is_symlink() or not index.is_file():
-        return ""
+    index, git = AgentFile(AgentPlace(dot.parent), f"{dot.name}/index"), refs.git
     try:
         with tree_snapshot.copied_index(git.repo, index) as copy:
             rows = git.at(git.repo, str(copy)).ask("ls-files", "-z", "--unmerged").split(b"\0")
-    except (GitFailed, OSError):
+    except (FleetError, OSError):
         return ""  # what lands is the tree that fleet stored, and not this index
     names = dict.fromkeys(shown(row.partition(b"\t")[2]) for row in rows if row)
     return f"unmerged in the index: {', '.join(list(names)[:5])}" if names else ""

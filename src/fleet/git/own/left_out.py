@@ -8,10 +8,11 @@ make such a directory for their cache; whatever else does it, a reader of the re
 
 import hashlib
 import os
-import stat
 from collections.abc import Mapping
+from contextlib import suppress
 
-from fleet.files import lenient_read
+from fleet.errors import InvalidTask
+from fleet.files.agent_place import AgentPlace
 from fleet.git.git_command import Git
 
 #: Larger files are marked by their size and times.
@@ -24,23 +25,25 @@ _MOST = 100
 _TIME = "at: "
 
 
-def mark_of(path: str, *, like: str = _CONTENT) -> str:
-    """A mark of a file at this moment, made as the mark `like` was; empty if there is no file."""
-    try:
-        about = os.lstat(path)
-    except OSError:
+def mark_of(root: str, name: str, *, like: str = _CONTENT) -> str:
+    """A mark of a file below `root` at this moment, made as the mark `like` was; empty if there is
+    no file.
+    """
+    place = AgentPlace(root)
+    found = place.look(name)
+    if found is None:
         return ""
-    if like.startswith(_CONTENT) and stat.S_ISREG(about.st_mode):
-        content = lenient_read.read(path, _LARGEST)
-        if content is not None and content.whole:
-            return f"{_CONTENT}{hashlib.sha256(content.data).hexdigest()}"
+    if like.startswith(_CONTENT) and found.is_file and found.size <= _LARGEST:
+        with suppress(InvalidTask, OSError):  # it cannot be read, or is something else by now
+            if (data := place.read(name, _LARGEST)) is not None:
+                return f"{_CONTENT}{hashlib.sha256(data).hexdigest()}"
     # The time of the last change of the entry cannot be set back.
-    return f"{_STAT}{about.st_mode:o}:{about.st_size}:{about.st_mtime_ns}:{about.st_ctime_ns}"
+    return f"{_STAT}{found.mode:o}:{found.size}:{found.mtime_ns}:{found.ctime_ns}"
 
 
-def quick_mark(path: str) -> str:
+def quick_mark(root: str, name: str) -> str:
     """A mark of a file at this moment by its size and times: the file is not read."""
-    return mark_of(path, like=_STAT)
+    return mark_of(root, name, like=_STAT)
 
 
 def encode(left_out: Mapping[str, str]) -> bytes:
