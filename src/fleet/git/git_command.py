@@ -15,6 +15,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import IO
 
 from fleet.files.machine_short import named_in
@@ -24,6 +25,9 @@ from fleet.processes.bounded_call import DEVNULL, CallFailed, Exited, call
 
 #: The largest output of git that is kept in memory, in bytes; more is a failure.
 ANSWER = 64 << 20
+#: The share of the machine's memory that one git may have. A tree of a kilobyte can name a billion
+#: files, and git holds an index of them in memory.
+_SHARE = 4
 #: The exit codes of a command that was asked for something which is not there.
 MISSING = (1, 128)
 #: How git names another worktree that it cannot read, and the pauses between tries then.
@@ -191,6 +195,7 @@ class Git:
             timeout=self.until - time.monotonic(),
             limit=cap,
             sink=out.write,
+            memory=_memory(),
         )
         match result:
             case Exited(code=code) if code == 0:
@@ -236,6 +241,12 @@ def undone(listed: str) -> list[tuple[str, str]]:
     # `process` only where the repository sets it: even an empty one keeps git from the other two.
     wanted |= {name for name in theirs if name.endswith((".process", ".required"))}
     return [(name, "false" if name.endswith(".required") else "") for name in sorted(wanted)]
+
+
+@cache
+def _memory() -> int:
+    """Bytes of memory that one git may have."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // _SHARE
 
 
 def _environment(repo: Repository, index: str) -> dict[str, str]:

@@ -5,9 +5,11 @@ The program may hang, flood or leave processes behind. How the call went is a va
 """
 
 import os
+import resource
 import selectors
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -79,8 +81,11 @@ def call(
     limit: int = _LIMIT,
     sink: Callable[[bytes], object] | None = None,
     leave_children: bool = False,
+    memory: int = 0,
 ) -> Exited | CallFailed:
     """Run a program until the end, `timeout` seconds or `limit` bytes of output.
+
+    `memory` is the number of bytes that the program, and each that it starts, may have; 0: any.
 
     Output goes to `sink` in pieces if there is one, and into the result otherwise. A process that
     the program leaves behind with its pipes is not waited for. Such processes are killed, unless
@@ -92,6 +97,9 @@ def call(
     except (OSError, ValueError) as error:
         problem = f"cannot be started: {getattr(error, 'strerror', None) or error}"
         return CallFailed(fault="not started", problem=problem, error=error)
+    if memory and sys.platform == "linux":
+        with suppress(ProcessLookupError):  # it has ended
+            resource.prlimit(process.pid, resource.RLIMIT_DATA, (memory, memory))
     out = bytearray()
     ended = False
     try:

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from fleet.files.machine_short import is_short
-from fleet.git import repository, run_baseline
+from fleet.git import git_command, repository, run_baseline
 from fleet.git.git_command import Git, GitFailed, undone
 from fleet.git.refs import commit_of, is_ancestor
 from fleet.git.repository import guarded_config
@@ -211,3 +211,17 @@ def test_a_machine_that_is_short_of_something_says_neither_yes_nor_no(
     with pytest.raises(GitFailed) as failed:
         ask(git_of(repo))
     assert is_short(failed.value)
+
+
+def test_a_tree_that_names_a_billion_files_fills_no_memory(repo, tmp_path, monkeypatch):
+    """A thousand files in ten directories that are the same, six levels deep: a few kilobytes."""
+    monkeypatch.setattr(git_command, "_memory", lambda: 64 << 20)
+    git = git_of(repo, 60)
+    name = git.line("rev-parse", "HEAD:a.txt").encode()
+    rows = b"".join(b"100644 blob %s\t%0100d\n" % (name, n) for n in range(1000))
+    for _ in range(7):
+        tree = git.ask("mktree", feed=rows).strip()
+        rows = b"".join(b"040000 tree %s\td%d\n" % (tree, n) for n in range(10))
+    with pytest.raises(GitFailed, match=r"[Oo]ut of memory") as raised:
+        git.at(git.repo, str(tmp_path / "index")).ask("read-tree", tree.decode())
+    assert not is_short(raised.value), "it is the tree's fault, and no want of the machine"
