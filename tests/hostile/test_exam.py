@@ -40,7 +40,7 @@ FILES = {
 }
 
 
-@pytest.fixture(params=["off", "workspace"])
+@pytest.fixture(params=["off", "workspace", "strict"])
 def scene(tmp_path, request):
     need("git")
     if request.param != "off" and not try_box(os.environ).works:
