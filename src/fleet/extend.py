@@ -5,14 +5,20 @@ add their own: see docs/extending.md.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, cast
+
+from msgspec import Struct
 
 from fleet.errors import BadInput
+from fleet.schemas import Event, Outcome, Receipt
 
 if TYPE_CHECKING:
+    from fleet.runs.outcome_history import Ending
+    from fleet.settlement.end_run import RunEnd
+    from fleet.supervisor.assignments import ActiveRun, RunStart
     from fleet.supervisor.state import Happening, SupervisorState
 
 #: The entry points of installed packages. Each names a module, which may have the tuples below.
@@ -99,6 +105,104 @@ def duties(state: "SupervisorState") -> Iterator[Duty]:
     for make in cast("Iterator[DutyMaker]", _registered("DUTIES", DUTIES)):
         if (duty := make(state)) is not None:
             yield duty
+
+
+# Observers of runs.
+
+
+class AtOnce(Struct, frozen=True):
+    """Ends a run without the time that it has otherwise to end well."""
+
+    outcome: Outcome
+
+
+class Tick(Struct, frozen=True):
+    """The moment of one round of ticks."""
+
+    #: On the monotonic clock, and on one that also counts while the machine sleeps.
+    now: float
+    awake: float
+
+
+#: What an observer returns to end a run; None: the run goes on.
+StopRun: TypeAlias = Outcome | AtOnce | None
+
+
+class RunObserver(Protocol):
+    """Follows the runs of one supervisor, from before their start until they are settled.
+
+    All methods are called in the loop's thread, so none may block. A FleetError, or an OSError of
+    damaged files, leaves the run's task to a person; other exceptions end the supervisor. The first
+    observer that ends a run gives the reason.
+    """
+
+    #: `events` and `tick` are called only while nothing has stopped the run and its processes live.
+    active_only: ClassVar[bool] = False
+
+    def starting(self, start: "RunStart") -> None:
+        """Prepare the start of a run, whose environment may be added to."""
+
+    def started(self, run: "ActiveRun") -> None:
+        """Follow a run that was started, or adopted from an earlier supervisor."""
+
+    def events(self, run: "ActiveRun", events: Sequence[Event]) -> StopRun:  # noqa: ARG002
+        """React to what a run has just printed; `run.totals` counts it already.
+
+        There are no events where the run wrote to stderr alone, or lines that mean nothing.
+        """
+        return None
+
+    def begin_tick(self, tick: Tick) -> None:
+        """Prepare a round of `tick`; called once a second also while there are no runs."""
+
+    def tick(self, run: "ActiveRun", tick: Tick) -> StopRun:  # noqa: ARG002
+        """Check a run, once a second."""
+        return None
+
+    def exited(self, run: "ActiveRun", outcome: Outcome) -> Outcome:  # noqa: ARG002
+        """Return the outcome of a run whose processes are gone, or one that replaces it.
+
+        Called again where the end of the run has to be tried again.
+        """
+        return outcome
+
+    def ended(self, run: "ActiveRun", end: "RunEnd") -> "Ending":  # noqa: ARG002
+        """Return the ending of a run that was judged, or one that replaces it. Nothing is written
+        yet: after an OSError it is called again.
+        """
+        return end.ending
+
+    def settled(self, run: "ActiveRun", ending: "Ending", receipt: Receipt | None) -> None:
+        """React to a run whose task is being settled. Without a receipt an earlier supervisor had
+        judged the run.
+        """
+
+
+#: Makes an observer for one supervisor; None: the settings do not want it.
+ObserverMaker = Callable[["SupervisorState"], RunObserver | None]
+#: In the order in which they are called.
+OBSERVERS = (
+    # Records of all runs, also while they stop.
+    "fleet.supervisor.active.report_trips:TripReports",
+    "fleet.supervisor.active.watch_budgets:BudgetWatch",  # may fail on a full disk: nothing else is
+    "fleet.supervisor.active.watch_accounts:AccountWatch",  # recorded of the run's end before
+    # Reasons to end a run: the first one counts.
+    "fleet.supervisor.active.context_pressure:ContextPressure",
+    "fleet.supervisor.active.watch_accounts:LoginWatch",
+    "fleet.supervisor.active.watch_runs:watchdog",
+    # What others see of a run, after all that may change it.
+    "fleet.supervisor.active.message_receipts:MessageReceipts",
+    "fleet.supervisor.hosts.take_part:host_words",
+    "fleet.supervisor.start.run_tracing:RunTracing",
+    "fleet.supervisor.active.progress_file:ProgressFile",
+)
+
+
+def observers(state: "SupervisorState") -> Iterator[RunObserver]:
+    """Make all observers. Raises BadInput for a package that cannot be loaded."""
+    for make in cast("Iterator[ObserverMaker]", _registered("OBSERVERS", OBSERVERS)):
+        if (observer := make(state)) is not None:
+            yield observer
 
 
 # How a name becomes what it stands for.

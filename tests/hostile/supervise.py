@@ -8,6 +8,7 @@ import sys
 
 from fleet import control
 from fleet.processes.supervisor_lock import sole_supervisor
+from fleet.supervisor.active import watch_runs
 from fleet.supervisor.loop import Supervisor
 from fleet.watchdog.stall_rules import Patience
 
@@ -17,9 +18,10 @@ QUICK = Patience(
 
 
 def main() -> None:
+    watch_runs.PATIENCE = QUICK
     fleet = control.opened(os.environ)
     with sole_supervisor(fleet.home):
-        Supervisor(fleet.home, fleet.config, until_idle=True, patience=QUICK).run()
+        Supervisor(fleet.home, fleet.config, until_idle=True).run()
 
 
 if __name__ == "__main__":

@@ -207,6 +207,8 @@ class RunEnd(Struct, frozen=True):
 
     ending: Ending
     receipt: Receipt
+    #: The coder's program was not there to be run.
+    program_missing: bool = False
     #: Of a run whose claim holds, where work lands before its task is closed.
     landing: Landing | None = None
 
@@ -320,7 +322,12 @@ def end_of(
         landing = _landing(record, claim, found, judged, before, now, asks=asks)
     elif before is not None and (broken := refused_by(outcome, facts)):
         landing = refused_landing(before, decision, broken, run=run.number, now=now)
-    return RunEnd(ending, structs.replace(receipt, verdict=verdict, why=decision.why), landing)
+    return RunEnd(
+        ending,
+        structs.replace(receipt, verdict=verdict, why=decision.why),
+        program_missing=ended.program_missing,
+        landing=landing,
+    )
 
 
 def _diffstat(found: Inspection) -> str:

@@ -131,13 +131,15 @@ class RunStream:
         second = self._second is not None and self._second.more
         return not self.trouble and (self._stdout.more or second)
 
-    def read(self, now: datetime) -> None:
-        """Read a portion of what is new."""
+    def read(self, now: datetime) -> list[Event]:
+        """Read a portion of what is new. Returns the events in it."""
+        events: list[Event] = []
         try:
-            self._take(self._stdout.offset, self._stdout.read(), now)
-            self._read_second(now)
+            events += self._take(self._stdout.offset, self._stdout.read(), now)
+            events += self._read_second(now)
         except (InvalidTask, OSError) as error:
             self.trouble = str(error)  # the agent put something else in the place of its stream
+        return events
 
     def finish(self, now: datetime) -> None:
         """Read all that is left, once the run is over."""
@@ -156,7 +158,7 @@ class RunStream:
         """Write an event of fleet's own among those of the agent."""
         self.events.write(self.events.note_line(kind, now, facts))
 
-    def _read_second(self, now: datetime) -> None:
+    def _read_second(self, now: datetime) -> list[Event]:
         """Read the coder's second stream, once the session is known and the file is there."""
         due = self._look_for_second_at is None or now >= self._look_for_second_at
         session_id = self.totals.session_id
@@ -167,14 +169,15 @@ class RunStream:
             # A resumed session may go on in the file that it began.
             begin = self._spec.second_from if session_id == self._spec.resumes else 0
             self._second = Follower(found[0], begin) if found else None
-        if self._second is not None:
-            self._take(self._second.offset, self._second.read(), now, second=True)
+        if self._second is None:
+            return []
+        return self._take(self._second.offset, self._second.read(), now, second=True)
 
     def _take(
         self, at: int, lines: Iterable[StreamLine], now: datetime, *, second: bool = False
-    ) -> None:
+    ) -> list[Event]:
         """Make events of lines that begin at an offset of their stream, and write them down."""
-        fresh = bytearray()
+        fresh, events = bytearray(), list[Event]()
         count = self.totals.events
         mask, read, put_line = self._mask, self._coder.read, self.events.put_line
         for line in lines:
@@ -185,6 +188,8 @@ class RunStream:
                 continue
             self.heard += event.kind != "bad"
             sound = self._add(event)
+            if sound:
+                events.append(event)
             if sound and (event.calls or event.kind == "assistant_text"):
                 self.last_step = event
             if not put_line(fresh, event, at, second=second):
@@ -197,6 +202,7 @@ class RunStream:
             self.events.write(fresh)
         if self.totals.events > count:
             self.last_event_at = now
+        return events
 
     def _add(self, event: Event) -> bool:
         """Add an event to the totals. False: a coder filled in what no event may hold."""

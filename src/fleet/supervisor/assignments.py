@@ -22,7 +22,7 @@ from fleet.coders.base import Coder
 from fleet.coders.login import Login
 from fleet.evidence.inspect_run import Inspection
 from fleet.runs.progress_json import Progress
-from fleet.runs.run_directory import Run, RunSpec
+from fleet.runs.run_directory import Run, RunSpec, RunTrace
 from fleet.schemas import Account, Base, Lease, Outcome, Policy, Stopped, Task, Usage
 from fleet.settlement.run_record import NO_SPEC, ExitedRun, RunRecord
 from fleet.settlement.session_files import SessionFiles
@@ -121,6 +121,17 @@ class Ready(Struct, frozen=True, kw_only=True):
     messages: tuple[int, ...] = ()
     #: When it was put together: the preparation of the run begins.
     at: datetime
+
+
+class RunStart(Struct, kw_only=True):
+    """A run that is about to start."""
+
+    lease: Lease
+    ready: Ready
+    #: The agent's environment so far.
+    env: dict[str, str]
+    #: What the spans of the run are made from; None: the run is not traced.
+    trace: RunTrace | None = None
 
 
 class Claimed(Struct, frozen=True):

@@ -5,7 +5,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from fleet.errors import FleetError, InvalidTask
 from fleet.evidence.inspect_run import Inspection, inspect_run
 from fleet.evidence.verify_place import InspectedRun
 from fleet.files.machine_short import is_short, low_disk
-from fleet.home.journal import Log
 from fleet.processes import process_identity
 from fleet.processes.keeper_client import Ended, kill_trees
 from fleet.queue.protocol import LeaseLost
@@ -31,19 +29,15 @@ from fleet.schemas import (
     Released,
     Settlement,
     Stopped,
-    bears_out,
 )
 from fleet.schemas.decision import OURS, Decision
 from fleet.settlement.end_run import RunEnd, due_inspection, end_of, note_end, outcome_of
-from fleet.settlement.login_fault import fault_of, spare_probe
 from fleet.settlement.run_record import ExitedRun
 from fleet.settlement.settle_table import damaged
-from fleet.supervisor.active.message_receipts import note_messages, note_undelivered
 from fleet.supervisor.assignments import ActiveRun, Assignment, Finishing, Inspecting, Sending
-from fleet.supervisor.hosts.share_news import tell_limit, tell_spending
 from fleet.supervisor.queue_io.plan_epics import close_epics, mark_end
 from fleet.supervisor.queue_io.queue_thread import DueSettlement
-from fleet.supervisor.queue_io.reopen_tasks import go_on_if_answered, undo_close, wake_next
+from fleet.supervisor.queue_io.reopen_tasks import go_on_if_answered, undo_close
 from fleet.supervisor.shortage import LONGEST
 from fleet.supervisor.state import SupervisorState, TaskSettled
 
@@ -182,17 +176,15 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
     May raise OSError: then nothing is decided yet.
     """
     run, ended = stage.run, stage.ended
-    note_messages(run, state.log, state.now())
-    state.meter.apply_prices(run)
     findings = stage.findings
     if findings is None:
         known = believed_ending(run.run)
         if known is not None:  # decided before, and the queue was not told
-            _settle_run(state, assignment, run, known, 0.0)
+            _settle_run(state, assignment, run, known)
             return
         run.stream.finish(state.now())
     outcome = _ended_with_us(state, ended) or outcome_of(ended)
-    outcome = state.accounts.as_stale(run, outcome, state.config)
+    outcome = state.observers.exited(run, outcome)
     if findings is None:
         findings = due_inspection(ended, outcome)
         if isinstance(findings, InspectedRun):
@@ -222,12 +214,8 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
         short=low_disk(state.home.path),
         own_outages=state.accounts.own_outages(run),
     )  # fmt: skip
-    tell_spending(state, *state.meter.record(run, end.receipt))
-    state.meter.announce_near()
-    ending = _blame(state, run, end.ending, now, missing=ended.program_missing)
-    end = structs.replace(end, ending=ending)
-    evidence = partial(_write, end, run)
-    _settle_run(state, assignment, run, ending, end.receipt.seconds or 0.0, evidence)
+    end = state.observers.ended(run, end)
+    _settle_run(state, assignment, run, end.ending, end)
 
 
 def _ended_with_us(state: SupervisorState, ended: ExitedRun) -> Stopped | None:
@@ -310,37 +298,10 @@ def _settle_run(
     assignment: Assignment,
     run: ActiveRun,
     ending: Ending,
-    seconds: float,
-    evidence: Callable[[], Decision | None] = lambda: None,
+    end: RunEnd | None = None,
 ) -> None:
-    now = state.now()
-    tell_limit(state, run.account, state.accounts.run_ended(run, ending, seconds, now))
-    note_end(run, ending, now)
+    """Settle a run. Without an `end` its evidence is written already."""
+    note_end(run, ending, state.now())
+    evidence = partial(_write, end, run) if end is not None else lambda: None
     send_and_settle(state, assignment, ending, run.run, evidence)
-    if run.account in state.accounts.full_accounts:
-        wake_next(state)
-    note_undelivered(run, state.log, now, done=bears_out(ending.settlement))
-    report_trips(state.log, run)
-
-
-def report_trips(log: Log, run: ActiveRun) -> None:
-    """Log the destructive commands that the tripwire met since the last report."""
-    for trip, refusing in run.stream.tripwire.unreported:
-        word = "refuses" if refusing else "met"
-        text = f"{run.task_id}: tripwire {word} `{trip.command}`: it {trip.what}"
-        log.say("tripwire", text, task_dir=run.run.task_dir, rule=trip.rule)
-    run.stream.tripwire.unreported.clear()
-
-
-def _blame(
-    state: SupervisorState, run: ActiveRun, ending: Ending, now: datetime, *, missing: bool
-) -> Ending:
-    """Hold a login, or a model on it, that fails by itself; the ending, which spares a failed
-    trial.
-    """
-    found = fault_of(ending, missing=missing)
-    if found is None:
-        return ending
-    tries = state.accounts.tries_held(run)
-    held = state.accounts.note_fault(run, found.fault, found.why, now)
-    return spare_probe(ending, held.until) if tries and held is not None else ending
+    state.observers.settled(run, ending, end.receipt if end is not None else None)

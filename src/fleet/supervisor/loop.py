@@ -7,7 +7,7 @@ What it does stands in `Supervisor.duties`, in this order:
 - `RunAdopter`: adopts runs of an earlier supervisor;
 - `SettingsDuty`: applies runtime.toml when it has changed;
 - `RunStarter`: starts claimed tasks;
-- `RunWatch`: holds runs against their rules and publishes their progress, once a second;
+- `RunWatch`: has the observers of `fleet.extend.OBSERVERS` check all runs, once a second;
 - the duties of optional subjects, as `fleet.extend.DUTIES` names them;
 - `StatusDuty`: writes what `fleet status` shows;
 - `RequestHandler`: carries out what people asked of a task;
@@ -59,7 +59,6 @@ from fleet.supervisor.queue_io.queue_thread import QueueThread
 from fleet.supervisor.shortage import allow_files, set_reserve_aside
 from fleet.supervisor.start.start_run import RunStarter
 from fleet.supervisor.state import Happening, QueueChanged, SupervisorState
-from fleet.watchdog.stall_rules import Patience
 
 
 class SupervisorEnd(Struct, frozen=True, kw_only=True):
@@ -85,7 +84,6 @@ class Supervisor:
         until_idle: bool = False,
         max_idle: float = 0.0,
         echo: Callable[[str], None] | None = print,
-        patience: Patience | None = None,
     ) -> None:
         config = structs.replace(config, coder=coder or config.coder)
         log = Log(home.logging, utc, echo)
@@ -98,7 +96,7 @@ class Supervisor:
         self.state = state = SupervisorState(home, config, queue=queue, log=log)
         self.queue, self.log, self.shutdown = queue, log, state.shutdown
         optional = tuple(extend.duties(state))
-        follower = RunFollower(state, self.selector, patience)
+        follower = RunFollower(state, self.selector)
         self.claimer = Claimer(state, until_idle=until_idle, max_idle=max_idle)
         self.blocked = BlockedTasks()
         self.duties: tuple[Duty, ...] = (

@@ -3,10 +3,12 @@
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from fleet import extend
 from fleet.config import Config
 from fleet.home import Home
 from fleet.home.journal import Log
@@ -25,32 +27,37 @@ from fleet.supervisor.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
     from fleet.queue.protocol import Queue
+    from fleet.supervisor.active.observe_runs import Observers
 
 #: How many runs are inspected at once.
 _INSPECTIONS = 64
 
 
-class QueueChanged(Struct, frozen=True):
+class Happening(Struct, frozen=True):
+    """What duties hear of; optional subjects have kinds of their own."""
+
+
+class QueueChanged(Happening, frozen=True):
     """Another process may have changed the queue."""
 
 
-class QueueReplaced(Struct, frozen=True):
+class QueueReplaced(Happening, frozen=True):
     """The queue is a copy of an earlier state, so leases and settlements may be unknown to it."""
 
 
-class Recovered(Struct, frozen=True):
+class Recovered(Happening, frozen=True):
     """The tasks that this home held at the start are in hand."""
 
 
-class SettingsApplied(Struct, frozen=True):
+class SettingsApplied(Happening, frozen=True):
     """Other settings are in force."""
 
 
-class StopRequested(Struct, frozen=True):
+class StopRequested(Happening, frozen=True):
     """The supervisor was told to stop; all runs are stopped."""
 
 
-class TaskSettled(Struct, frozen=True):
+class TaskSettled(Happening, frozen=True):
     """The queue knows what became of a task, so that there is a free slot."""
 
     task_id: str
@@ -58,23 +65,12 @@ class TaskSettled(Struct, frozen=True):
     settlement: Settlement | None
 
 
-class LandingEnded(Struct, frozen=True):
+class LandingEnded(Happening, frozen=True):
     """The lander has done with a task: the work has landed, went back, or waits for a person."""
 
     task_id: str
     closed: bool = False
     asks: bool = False
-
-
-Happening = (
-    QueueChanged
-    | QueueReplaced
-    | Recovered
-    | SettingsApplied
-    | StopRequested
-    | TaskSettled
-    | LandingEnded
-)
 
 
 class SupervisorState:
@@ -131,6 +127,13 @@ class SupervisorState:
         """Have the other hosts know what people said to the task's agent, if there are any."""
         if self.travel is not None:
             self.travel.keep_words(assignment.lease, self.queue)
+
+    @cached_property
+    def observers(self) -> "Observers":
+        """What follows the runs; made from the whole state."""
+        from fleet.supervisor.active.observe_runs import Observers
+
+        return Observers(extend.observers(self))
 
     def apply(self, config: Config) -> None:
         """Go by these settings from now on."""

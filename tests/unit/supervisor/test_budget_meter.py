@@ -65,7 +65,10 @@ class Shop:
         live.totals.add(Event(kind="usage", tokens=Usage(output=round(dollars * 1_000_000))))
 
     def look(self):
-        return [(each.task_id, why.limit) for each, why in self.meter.over_budget(self.assignments)]
+        runs = [run for _, run in self.assignments.runs()]
+        self.meter.count(runs)
+        over = [(run.task_id, self.meter.over_budget(run)) for run in runs]
+        return [(task_id, passed.limit) for task_id, passed in over if passed is not None]
 
     def end(self, live):
         """It is over: its receipt goes into the books."""

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from fleet.extend import Tick
 from fleet.home.journal import Log
 from fleet.processes import process_usage
 from fleet.runs import agent_claim
@@ -23,6 +24,7 @@ from fleet.schemas import (
     ToolCall,
     Usage,
 )
+from fleet.supervisor.active.observe_runs import Observers
 from fleet.supervisor.active.watch_runs import Watchdog
 from fleet.supervisor.assignments import Active, ActiveRun, Assignments
 from fleet.watchdog.liveness_sample import Sample
@@ -61,6 +63,7 @@ class Scene:
             self.assignments, AtOnce(), log, lambda: self.utc,
             patience=Patience(window=10.0), sample=self.sample,
         )  # fmt: skip
+        self.observers = Observers([self.dog])
         monkeypatch.setattr(process_usage, "process_trees", lambda roots: {})
 
     @property
@@ -83,7 +86,9 @@ class Scene:
         self.awake += asleep
         for _ in range(int(seconds)):
             self.now, self.awake = self.now + 1, self.awake + 1
-            self.dog.tick(self.now, self.awake)
+            tick = Tick(self.now, self.awake)
+            self.observers.begin_tick(tick)
+            self.observers.tick(self.assignment, self.run, tick)
         return getattr(self.assignment.stage, "stop_reason", None)
 
     def notes(self):
@@ -231,11 +236,11 @@ def test_what_is_missing_is_told_once_and_ends_only_who_needs_it(scene, tmp_path
     assert scene.notes() == ["fleet_degraded"]
     needy = Scene(tmp_path / "needy", monkeypatch, needs=("mcp:db", "tool:Bash"))
     needy.hear(first)
-    needy.dog.check_output(needy.assignment)
+    needy.observers.events(needy.assignment, needy.run, ())
     assert needy.assignment.stage.stop_reason == Stalled(rung="degraded", detail="it has no mcp:db")
     content = Scene(tmp_path / "content", monkeypatch, needs=("tool:Bash",))
     content.hear(first)
-    content.dog.check_output(content.assignment)
+    content.observers.events(content.assignment, content.run, ())
     assert content.wait(2) is None
 
 

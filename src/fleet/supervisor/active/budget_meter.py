@@ -4,7 +4,7 @@ The rules are in `budgets`, the books in `day_ledger`; here both are asked, and 
 warning once, no start, or the end of a run.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from fleet.config import Config
@@ -19,7 +19,7 @@ from fleet.schemas.shown_text import counted
 from fleet.spending import budgets
 from fleet.spending.day_ledger import DayLedger, SpendEntry
 from fleet.spending.prices import LookedUpPrices
-from fleet.supervisor.assignments import Active, ActiveRun, Assignment, Assignments
+from fleet.supervisor.assignments import ActiveRun
 
 
 class BudgetMeter:
@@ -36,6 +36,8 @@ class BudgetMeter:
         self._payers: dict[tuple[str, str], Payer] = {}
         #: The runs in hand, each with the day it began on and what its task had used before.
         self._runs_seen: dict[str, tuple[ActiveRun, str, Spend]] = {}
+        #: How the budgets of the day stood when the runs were counted.
+        self._counted: tuple[BudgetStatus, ...] = ()
         #: The day and the day's budget of which it was last logged that it is spent.
         self._logged_spent = ""
 
@@ -53,12 +55,11 @@ class BudgetMeter:
         self._prices.begin(run.totals.model)
         run.prices = self._prices
 
-    def over_budget(self, assignments: Assignments) -> list[tuple[Assignment, LimitExceeded]]:
-        """Active runs whose budget is spent, with how they end; warns of budgets that are near."""
+    def count(self, runs: Iterable[ActiveRun]) -> None:
+        """Count these runs; warns of budgets that are near."""
         now = self._now()
-        today = budgets.day_of(now)
         known, self._runs_seen = self._runs_seen, {}
-        for _, run in assignments.runs():
+        for run in runs:
             self.apply_prices(run)
             seen = known.get(run.task_id)
             if seen is None or seen[0] is not run:
@@ -68,23 +69,24 @@ class BudgetMeter:
                     run.memory.recorded = self.ledger.has(day, run.task_id, run.run.number)
                 seen = (run, day, before)
             self._runs_seen[run.task_id] = seen
-        statuses = self.announce_near()
-        over: list[tuple[Assignment, LimitExceeded]] = []
-        for assignment, run in assignments.runs():
-            if not statuses and not run.policy.budget:  # most homes have no budget
-                continue
-            _, day, before = self._runs_seen[run.task_id]
-            own = budgets.of_task(run.task_id, run.policy.budget, before + run.spend)
-            if own is not None:
-                self._warn(own, today, [run])
-            mine = [own] if own is not None else []
-            if day == today:
-                payer = self._payer(run.project, run.account)
-                mine += [each for each in statuses if each.concerns(payer)]
-            spent = next((each for each in mine if each.reached), None)
-            if spent is not None and isinstance(assignment.stage, Active):
-                over.append((assignment, self._over(run, spent, now)))
-        return over
+        self._counted = self.announce_near()
+
+    def over_budget(self, run: ActiveRun) -> LimitExceeded | None:
+        """How a run that was counted ends, as a budget is spent; warns of its own that is near."""
+        if not self._counted and not run.policy.budget:  # most homes have no budget
+            return None
+        now = self._now()
+        today = budgets.day_of(now)
+        _, day, before = self._runs_seen[run.task_id]
+        own = budgets.of_task(run.task_id, run.policy.budget, before + run.spend)
+        if own is not None:
+            self._warn(own, today, [run])
+        mine = [own] if own is not None else []
+        if day == today:
+            payer = self._payer(run.project, run.account)
+            mine += [each for each in self._counted if each.concerns(payer)]
+        spent = next((each for each in mine if each.reached), None)
+        return self._over(run, spent, now) if spent is not None else None
 
     def record(self, run: ActiveRun, receipt: Receipt) -> tuple[str, SpendEntry]:
         """Write what a run spent that ended, in the ledger of the day on which the run began.

@@ -1,6 +1,4 @@
-"""Follows the runs: reads their streams, acts on what they tell, publishes how they stand, and sees
-when their processes end.
-"""
+"""Follows the runs: reads their streams, has observers check them, and notices their ends."""
 
 import selectors
 import time
@@ -11,23 +9,18 @@ from functools import partial
 from msgspec import structs
 
 from fleet.errors import FleetError, InvalidTask
-from fleet.extend import Duty, TickingDuty
+from fleet.extend import Duty, Tick, TickingDuty
 from fleet.files.file_lock import run_locked
 from fleet.files.inotify import DirectoryWatch
 from fleet.files.machine_short import is_short, low_disk, words_of
 from fleet.home import messages
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Ended, NeverStarted, Orphaned, Running, Vanished, stop_run
-from fleet.runs import progress_json, stop_reason
-from fleet.runs.progress_json import Progress
+from fleet.runs import stop_reason
 from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import Run
-from fleet.schemas import ContextFull
-from fleet.schemas.event import step_line
 from fleet.settlement.run_record import ExitedRun, ProcessEnd
-from fleet.supervisor.active.message_receipts import note_messages
 from fleet.supervisor.active.serve_spools import SpoolServer
-from fleet.supervisor.active.watch_runs import Watchdog
 from fleet.supervisor.assignments import (
     Active,
     ActiveRun,
@@ -41,19 +34,13 @@ from fleet.supervisor.finish_run import (
     TRY_AGAIN,
     finish,
     give_up,
-    report_trips,
     wait_for_machine,
 )
-from fleet.supervisor.hosts.share_news import tell_limit
 from fleet.supervisor.state import Happening, Recovered, SupervisorState
-from fleet.supervisor.stop_runs import stop_assignment
-from fleet.watchdog.stall_rules import Patience
 
 #: A run of which it is not known what became is looked at again after this many seconds, doubled
 #: each time: a keeper that is just starting tells in milliseconds, one that hangs may never.
 FIRST_PAUSE = 0.02
-#: Seconds between two lines about a disk that takes nothing.
-_SAY_AGAIN = 60.0
 
 
 class RunFollower(Duty):
@@ -63,18 +50,12 @@ class RunFollower(Duty):
         self,
         state: SupervisorState,
         selector: selectors.BaseSelector,
-        patience: Patience | None = None,
     ) -> None:
         self._state, self._selector = state, selector
-        self._watchdog = Watchdog(
-            state.assignments, state.pool, state.log, state.now, patience=patience
-        )
         self.spools = SpoolServer(state, selector)
         self._watch = DirectoryWatch()
         #: Tasks whose streams hold more than was read.
         self._unread: set[str] = set()
-        #: When a disk that takes nothing was last told of, on the monotonic clock.
-        self._disk_said = -_SAY_AGAIN
         watching = self._watch.fileno()
         if watching is not None:
             selector.register(watching, selectors.EVENT_READ, _nothing)
@@ -98,6 +79,7 @@ class RunFollower(Duty):
         """From now on follow the run of this assignment."""
         self._unread.add(assignment.task_id)
         if (run := assignment.run) is not None:
+            self._state.observers.started(run)
             if run.adopted and asked_json.parked(run.run.task_dir, run.run.number):
                 run.memory.parked_at = time.monotonic()
             self.spools.attend(run)
@@ -126,12 +108,10 @@ class RunFollower(Duty):
             if assignment is None or run is None:
                 continue
             with self._contained(assignment):
-                if run.stream.behind:
-                    run.stream.read(self._state.now())
-                    if run.stream.more:
-                        self._unread.add(task_id)
-                _check_output(self._state, assignment, run)
-                self._watchdog.check_output(assignment)  # stderr is not read, but it counts
+                events = run.stream.read(self._state.now()) if run.stream.behind else ()
+                if run.stream.more:
+                    self._unread.add(task_id)
+                self._state.observers.events(assignment, run, events)
 
     def see_to_ends(self) -> None:
         """Finish the runs whose processes are gone, and remind keepers that were told to stop."""
@@ -151,38 +131,16 @@ class RunFollower(Duty):
             if isinstance(assignment.stage, Finishing) and assignment.task_id not in self._unread:
                 self._finish_one(assignment, assignment.stage, now)
 
-    def watch(self, now: float, awake: float) -> None:
-        """Hold every run against budgets, limits and stall rules.
-
-        `awake` is `now` on a clock that counts while the machine sleeps.
-        """
-        for assignment, passed in self._state.meter.over_budget(self._state.assignments):
-            stop_assignment(assignment, passed)
-        self._watchdog.tick(now, awake)
-
-    def publish(self) -> None:
-        """Write `progress.json` of every run, if something changed."""
+    def tick(self, tick: Tick) -> None:
+        """Give the runs their messages, and have the observers check them."""
+        observers = self._state.observers
+        observers.begin_tick(tick)
         for assignment, run in self._state.assignments.runs():
-            try:
+            with self._contained(assignment):
                 run.run.check_directories()
                 if messages.stamp(run.run.task_dir) != run.memory.messages_stamp:
                     self.spools.post(run.run)
-                    note_messages(run, self._state.log, self._state.now())
-                self._state.keep_words(assignment)
-                progress = _progress(run, assignment.doing)
-                if progress != run.memory.published:
-                    progress_json.write(run.run, progress)
-                    run.memory.published = progress
-            except FleetError as error:
-                give_up(self._state, assignment, error)
-            except OSError as error:
-                self._say_of_disk(f"{run.task_id}: {words_of(error, run.run.path)}", run.run)
-
-    def _say_of_disk(self, text: str, run: Run) -> None:
-        """Tell of a disk that takes nothing: once a minute, whatever the number of runs."""
-        if time.monotonic() >= self._disk_said + _SAY_AGAIN:
-            self._disk_said = time.monotonic()
-            self._state.log.say("disk", text, task_dir=run.task_dir)
+                observers.tick(assignment, run, tick)
 
     def close(self) -> None:
         self._watch.close()
@@ -243,7 +201,7 @@ class RunFollower(Duty):
 
 
 class RunWatch(TickingDuty):
-    """Checks all runs and publishes their progress, once a second."""
+    """Has all runs checked once a second."""
 
     def __init__(self, follower: RunFollower) -> None:
         self._follower = follower
@@ -253,67 +211,10 @@ class RunWatch(TickingDuty):
             self.tick_soon()
 
     def tick(self) -> None:
-        self._follower.watch(time.monotonic(), awake())
-        self._follower.publish()
+        self._follower.tick(Tick(time.monotonic(), awake()))
 
     def close(self) -> None:
-        self._follower.publish()
-
-
-def _check_output(state: SupervisorState, assignment: Assignment, run: ActiveRun) -> None:
-    """Act on what a run has just printed."""
-    report_trips(state.log, run)
-    for limit in state.accounts.follow(run, state.config, state.now()):
-        tell_limit(state, run.account, limit)
-    if isinstance(assignment.stage, Active):
-        _check_context(state, assignment, run)
-    if isinstance(assignment.stage, Active):
-        _check_login(state, assignment, run)
-
-
-def _check_context(state: SupervisorState, assignment: Assignment, run: ActiveRun) -> None:
-    """Stop a run whose context is too full to go on."""
-    tokens, window = run.totals.tokens.context_tokens or 0, run.context_window
-    if tokens * 100 < window * state.config.context_pressure_threshold_pct:
-        return
-    run.stream.note("fleet_context", state.now(), tokens=tokens, window=window)
-    text = f"{run.task_id}: context at {tokens} of {window}, ends this session"
-    state.log.say("context_pressure", text, task_dir=run.run.task_dir)
-    stop_assignment(assignment, ContextFull(tokens=tokens, window=window))
-
-
-def _check_login(state: SupervisorState, assignment: Assignment, run: ActiveRun) -> None:
-    """Stop a run that works with another login than the one that was chosen."""
-    wrong = state.accounts.wrong_login(run, state.config)
-    if wrong is not None:
-        run.stream.note("fleet_wrong_account", state.now(), why=wrong.detail)
-        text = f"{run.task_id}: stopped: {wrong.detail}"
-        state.log.say("wrong_account", text, task_dir=run.run.task_dir)
-        stop_assignment(assignment, wrong, now=True)
-
-
-def _progress(run: ActiveRun, doing: str) -> Progress:
-    """How a run stands. `doing` is what fleet does about the run."""
-    totals, memory = run.totals, run.memory
-    return Progress(
-        coder=run.coder.name,
-        model=totals.model or run.coder.model,
-        events=totals.events,
-        tool_calls=totals.tools.count,
-        context_tokens=totals.tokens.context_tokens or 0,
-        context_peak=totals.tokens.context_peak,
-        context_window=run.context_window,
-        tokens=totals.tokens.usage.total,
-        cost_usd=totals.tokens.cost_usd,
-        estimated_usd=run.estimated_usd,
-        last_event_at=run.stream.last_event_at,
-        last_step=step_line(step) if (step := run.stream.last_step) else "",
-        doing=doing,
-        rung=memory.stall.rung,
-        why=memory.stall.why,
-        until=memory.waits_until,
-        near=memory.near_limits,
-    )
+        self.tick()
 
 
 def finishing(assignment: Assignment, run: ActiveRun, end: ProcessEnd) -> Finishing:

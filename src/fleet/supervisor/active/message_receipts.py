@@ -7,14 +7,36 @@ An agent takes a message through its CLI's hook, without the supervisor, which o
 from contextlib import suppress
 from datetime import datetime
 
+from fleet.extend import RunObserver, Tick
 from fleet.files.json_record import JsonRecord
 from fleet.home import messages
 from fleet.home.journal import Log
+from fleet.runs.outcome_history import Ending
+from fleet.schemas import Outcome, Receipt, bears_out
 from fleet.supervisor.assignments import ActiveRun
+from fleet.supervisor.state import SupervisorState
 
 #: How far each message was noted, by its number, so that a new supervisor does not say it again.
 FILE = "noted.json"
 _RECORD = JsonRecord(dict[str, int])
+
+
+class MessageReceipts(RunObserver):
+    """Notes messages as they come and are read, and logs those that no run has read."""
+
+    def __init__(self, state: SupervisorState) -> None:
+        self._state = state
+
+    def tick(self, run: ActiveRun, tick: Tick) -> None:  # noqa: ARG002
+        note_messages(run, self._state.log, self._state.now())
+
+    def exited(self, run: ActiveRun, outcome: Outcome) -> Outcome:
+        note_messages(run, self._state.log, self._state.now())
+        return outcome
+
+    def settled(self, run: ActiveRun, ending: Ending, receipt: Receipt | None) -> None:  # noqa: ARG002
+        done = bears_out(ending.settlement)
+        note_undelivered(run, self._state.log, self._state.now(), done=done)
 
 
 def note_messages(run: ActiveRun, log: Log, now: datetime) -> None:

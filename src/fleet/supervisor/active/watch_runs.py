@@ -1,20 +1,21 @@
-"""Asks the stall rules and the limits about every active run, and acts on the answers.
+"""Holds every active run against the stall rules and the limits of the run.
 
 One cheap pass a tick over all of them: a run that prints nothing and has nothing due costs two
 comparisons. What takes time (a second look, memory to the page) is done by worker threads.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 
 from msgspec import Struct, field, structs
 
 from fleet.coders.stream.run_outcome import startup_cause
+from fleet.extend import AtOnce, RunObserver, StopRun, Tick
 from fleet.home.journal import Log
 from fleet.processes import process_usage
-from fleet.schemas import LimitExceeded, Stalled
+from fleet.schemas import Event, LimitExceeded, Outcome, Stalled
 from fleet.settlement.end_run import by_stream
 from fleet.supervisor.active.watched_facts import (
     awaited,
@@ -26,6 +27,7 @@ from fleet.supervisor.active.watched_facts import (
     with_wait,
 )
 from fleet.supervisor.assignments import Active, ActiveRun, Assignment, Assignments
+from fleet.supervisor.state import SupervisorState
 from fleet.supervisor.stop_runs import stop_assignment
 from fleet.supervisor.worker_pool import WorkerPool
 from fleet.watchdog import liveness_sample, run_limits, stall_rules
@@ -47,6 +49,8 @@ _BEFORE_THE_CALL = 5.0
 _CENSUS_SHARE = 0.002
 #: Rungs that are reported once a run, not each time.
 _ONCE = frozenset({"looping", "repeating", "waiting_call", "waiting_limit", "stream_lost"})
+#: How long the watchdog of a supervisor waits for what is no setting.
+PATIENCE = Patience()
 
 
 class Watched(Struct, eq=False):
@@ -82,8 +86,10 @@ class Watched(Struct, eq=False):
         return isinstance(stage, Active) and stage.run is self.run
 
 
-class Watchdog:
+class Watchdog(RunObserver):
     """Watches all active runs of one supervisor."""
+
+    active_only = True
 
     def __init__(
         self,
@@ -99,18 +105,21 @@ class Watchdog:
         self._pool = pool
         self._log = log
         self._now = clock
-        self._patience = patience or Patience()
+        self._patience = patience or PATIENCE
         self._sample = sample
         self._watched: dict[str, Watched] = {}
+        #: Tasks whose run used more since it was compared with its limits.
+        self._to_compare: set[str] = set()
         self._last: float | None = None
         #: By how much the clock that counts while the machine sleeps is ahead of the other.
         self._ahead = 0.0
         self._next_census = 0.0
 
-    def tick(self, now: float, awake: float) -> None:
-        """Look at all runs. `awake` is `now` on a clock that counts while the machine sleeps."""
-        self._notice_absence(now, awake)
+    def begin_tick(self, tick: Tick) -> None:
+        now = tick.now
+        self._notice_absence(now, tick.awake)
         known, self._watched = self._watched, {}
+        self._to_compare &= known.keys()
         for assignment in self._assignments:
             stage = assignment.stage
             if not isinstance(stage, Active) or stage.run.keeper is None:
@@ -119,23 +128,22 @@ class Watchdog:
             if watched is None or watched.run is not stage.run:
                 watched = Watched(assignment, stage.run, now, now, news=(-1, now))
             self._watched[assignment.task_id] = watched
-            self._check(watched, now, awake)
         if now >= self._next_census:
             self._count(now)
 
-    def check_output(self, assignment: Assignment) -> None:
-        """Stop a run that just printed something, if the run floods or lacks what it needs; the
-        next tick would be too late.
-        """
-        if not isinstance(assignment.stage, Active):
-            return
-        run = assignment.stage.run
+    def tick(self, run: ActiveRun, tick: Tick) -> StopRun:
+        watched = self._watched.get(run.task_id)
+        return self._check(watched, tick.now, tick.awake) if watched is not None else None
+
+    def events(self, run: ActiveRun, events: Sequence[Event]) -> StopRun:  # noqa: ARG002
+        """Stop a run that floods or lacks what it needs: the next tick would be too late."""
         limits = run.policy.limits
         if missed := lacking(run):
             facts = RunFacts(silent=0.0, lacking=missed)
-            self._stop(assignment, run, stall_rules.stall_state(facts, limits, self._patience))
-        elif (printed := run.printed()) >= limits.output:
-            self._exceed(assignment, run, run_limits.exceeded(Used(output=printed), limits))
+            return self._stop(run, stall_rules.stall_state(facts, limits, self._patience))
+        if (printed := run.printed()) >= limits.output:
+            return self._exceed(run, run_limits.exceeded(Used(output=printed), limits))
+        return None
 
     # Absences of the supervisor itself.
 
@@ -157,17 +165,20 @@ class Watchdog:
 
     # Stalls.
 
-    def _check(self, watched: Watched, now: float, awake: float) -> None:
+    def _check(self, watched: Watched, now: float, awake: float) -> StopRun:
         run = watched.run
         places = run.stream.places
+        is_over_time = watched.began is not None and now - watched.began >= run.policy.limits.time
         if places != watched.places:
             watched.places = places
             self._heard(watched, now)
-            self._check_limits(watched, now)
-        elif watched.began is not None and now - watched.began >= run.policy.limits.time:
-            self._check_limits(watched, now)
-        if now < watched.due or not watched.active or run.stream.behind:
-            return
+            self._to_compare.add(run.task_id)
+        if run.task_id in self._to_compare or is_over_time:
+            self._to_compare.discard(run.task_id)
+            if (stop := self._check_limits(watched, now)) is not None:
+                return stop
+        if now < watched.due or run.stream.behind:
+            return None
         facts = self._facts(watched, now, awake)
         if facts.limit is not None:
             # An agent that waits for a limit has to be silent.
@@ -175,7 +186,7 @@ class Watchdog:
         stall = stall_rules.stall_state(facts, run.policy.limits, self._patience)
         left = stall_rules.quiet_for(facts, run.policy.limits, self._patience)
         watched.due = now + left if stall is FINE and facts.limit is None else now
-        self._react(watched, stall, now)
+        return self._react(watched, stall, now)
 
     def _heard(self, watched: Watched, now: float) -> None:
         """The run printed something: it is not silent. What is not new ends no look at it."""
@@ -233,7 +244,7 @@ class Watchdog:
         longest = max([silent, *((self._now() - at).total_seconds() for at in opened)])
         return watched.look.youngest >= awake - longest - _BEFORE_THE_CALL
 
-    def _react(self, watched: Watched, stall: StallState, now: float) -> None:
+    def _react(self, watched: Watched, stall: StallState, now: float) -> Outcome | None:
         run = watched.run
         before, run.memory.stall = run.memory.stall, stall
         waits = stall.rung == "waiting_limit"
@@ -241,8 +252,7 @@ class Watchdog:
         run.memory.waits_until = limit.limit.resets_at if limit else None
         self._warn_of_missing(watched)
         if stall.reaction == "stop":
-            self._stop(watched.assignment, run, stall)
-            return
+            return self._stop(run, stall)
         if stall.rung not in (before.rung, "fine") and stall.rung not in watched.warned:
             if stall.rung in _ONCE:
                 watched.warned.add(stall.rung)
@@ -250,6 +260,7 @@ class Watchdog:
             self._say(run, stall.rung, stall.why)
         if stall.reaction == "look":
             self._look(watched, now)
+        return None
 
     def _warn_of_missing(self, watched: Watched) -> None:
         """Warn of a server that could not be reached and that the policy does not demand."""
@@ -260,7 +271,7 @@ class Watchdog:
             run.stream.note("fleet_degraded", self._now(), missing=run.totals.missing)
             self._say(run, "degraded", f"goes on without {missing}")
 
-    def _stop(self, assignment: Assignment, run: ActiveRun, stall: StallState) -> None:
+    def _stop(self, run: ActiveRun, stall: StallState) -> Outcome:
         outcome = stall.outcome
         if outcome is None:  # the agent has ended its work: its own result counts
             code = 0 if run.totals.terminal == "success" else 1
@@ -269,7 +280,7 @@ class Watchdog:
         silent = getattr(outcome, "silent_seconds", None)
         run.stream.note(kind, self._now(), rung=stall.rung, why=stall.why, silent_seconds=silent)
         self._say(run, stall.rung, f"stopping: {stall.why}")
-        stop_assignment(assignment, outcome)
+        return outcome
 
     # The second look.
 
@@ -322,12 +333,10 @@ class Watchdog:
             watched = roots[root]
             watched.memory = tree.memory
             watched.pids = tuple(process.pid for process in tree.processes)
-            self._check_limits(watched, now)
+            self._to_compare.add(watched.run.task_id)
 
-    def _check_limits(self, watched: Watched, now: float) -> None:
+    def _check_limits(self, watched: Watched, now: float) -> StopRun:
         """Warn of limits that are near, and end what has passed one."""
-        if not watched.active:
-            return
         run = watched.run
         if watched.began is None:
             watched.began = began_on_clock(run)
@@ -352,7 +361,7 @@ class Watchdog:
         if used.memory >= run.policy.limits.memory:
             self._measure(watched)
         passed = run_limits.exceeded(structs.replace(used, memory=0), run.policy.limits)
-        self._exceed(watched.assignment, run, passed)
+        return self._exceed(run, passed)
 
     def _measure(self, watched: Watched) -> None:
         """Count the memory of processes to the page: processes that share memory seem to hold more
@@ -370,15 +379,22 @@ class Watchdog:
         memory = watched.memory if measured is None else measured
         if watched.active:
             passed = run_limits.exceeded(Used(memory=memory), watched.run.policy.limits)
-            self._exceed(watched.assignment, watched.run, passed)
+            if passed is not None:
+                self._exceed(watched.run, passed)
+                stop_assignment(watched.assignment, passed, now=passed.limit in AT_ONCE)
 
-    def _exceed(self, assignment: Assignment, run: ActiveRun, passed: LimitExceeded | None) -> None:
-        """Stop a run that has passed a limit; None: no limit was passed."""
+    def _exceed(self, run: ActiveRun, passed: LimitExceeded | None) -> StopRun:
+        """How a run ends that has passed a limit; None: no limit was passed."""
         if passed is None:
-            return
+            return None
         run.stream.note("fleet_limit", self._now(), limit=passed.limit, why=passed.detail)
         self._say(run, "limit", f"stopping at its limit ({passed.limit}): {passed.detail}")
-        stop_assignment(assignment, passed, now=passed.limit in AT_ONCE)
+        return AtOnce(passed) if passed.limit in AT_ONCE else passed
 
     def _say(self, run: ActiveRun, action: str, text: str) -> None:
         self._log.say(action, f"{run.task_id}: {text}", task_dir=run.run.task_dir)
+
+
+def watchdog(state: SupervisorState) -> Watchdog:
+    """The watchdog of a supervisor."""
+    return Watchdog(state.assignments, state.pool, state.log, state.now)

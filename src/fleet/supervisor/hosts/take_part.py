@@ -5,7 +5,7 @@ from datetime import timedelta
 from functools import partial
 
 from fleet.config import Config
-from fleet.extend import TickingDuty
+from fleet.extend import RunObserver, Tick, TickingDuty
 from fleet.git.remote.trusted_remotes import warm_addresses
 from fleet.home import Home, owner_file
 from fleet.home.status_file import paused
@@ -17,6 +17,9 @@ from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import Run
 from fleet.schemas import Host
 from fleet.schemas.account import read_chain
+from fleet.supervisor.active.watch_accounts import AccountNoted
+from fleet.supervisor.active.watch_budgets import SpendRecorded
+from fleet.supervisor.assignments import ActiveRun
 from fleet.supervisor.hosts.heartbeat import Heartbeat
 from fleet.supervisor.hosts.host_offer import (
     host_of,
@@ -26,7 +29,12 @@ from fleet.supervisor.hosts.host_offer import (
     runnable_coders,
 )
 from fleet.supervisor.hosts.host_travel import HostTravel
-from fleet.supervisor.hosts.share_news import hear_limits, hear_spending
+from fleet.supervisor.hosts.share_news import (
+    hear_limits,
+    hear_spending,
+    tell_limit,
+    tell_spending,
+)
 from fleet.supervisor.state import (
     Happening,
     LandingEnded,
@@ -61,6 +69,10 @@ class HostDuty(TickingDuty):
                 self._travel.live.look()
             case TaskSettled(task_id) | LandingEnded(task_id):
                 self._travel.note_later(task_id)
+            case AccountNoted(account, noted):
+                tell_limit(self._state, account, noted)
+            case SpendRecorded(day, entry):
+                tell_spending(self._state, day, entry)
             case _:
                 pass
 
@@ -79,6 +91,22 @@ def host_duty(state: SupervisorState) -> HostDuty | None:
         return None
     heartbeat = make_heartbeat(state.home, state.config, state.log.say)
     return HostDuty(state, heartbeat, state.share(heartbeat))
+
+
+class HostWords(RunObserver):
+    """Has the other hosts know what people said to the agents of this one."""
+
+    def __init__(self, state: SupervisorState) -> None:
+        self._state = state
+
+    def tick(self, run: ActiveRun, tick: Tick) -> None:  # noqa: ARG002
+        if (assignment := self._state.assignments.get(run.task_id)) is not None:
+            self._state.keep_words(assignment)
+
+
+def host_words(state: SupervisorState) -> HostWords | None:
+    """None: the queue is not shared."""
+    return HostWords(state) if state.travel is not None else None
 
 
 def make_heartbeat(home: Home, config: Config, say: Callable[[str, str], None]) -> Heartbeat:

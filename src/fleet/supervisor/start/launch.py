@@ -5,7 +5,6 @@ import sys
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from urllib.parse import quote
 
 from msgspec import Struct, structs
 
@@ -15,7 +14,6 @@ from fleet.accounts.candidates import find as find_account
 from fleet.accounts.choose_account import Seat
 from fleet.coders.agent_environment import run_env
 from fleet.coders.base import Coder, Options, ToolServer
-from fleet.config.otel import OtelSettings
 from fleet.errors import BadInput, FleetError, InvalidTask, NotHere
 from fleet.evidence.claim_rules import UNCHANGED
 from fleet.files.agent_place import AgentPlace
@@ -34,12 +32,10 @@ from fleet.runs.questions import questions_file
 from fleet.runs.run_directory import (
     Run,
     RunSpec,
-    RunTrace,
     reserve_run,
     write_run,
 )
 from fleet.runs.run_id import RunId
-from fleet.runs.trace_ids import traceparent
 from fleet.schemas import Finished, Lease, NeedsHuman, Task, Usage
 from fleet.settlement import resume_policy
 from fleet.settlement.run_record import own_env
@@ -50,7 +46,7 @@ from fleet.settlement.session_files import (
     kept_sessions,
 )
 from fleet.spool.agent_mcp.tool_server import ASK_SLACK
-from fleet.supervisor.assignments import ActiveRun, Assignment, Ready
+from fleet.supervisor.assignments import ActiveRun, Assignment, Ready, RunStart
 from fleet.supervisor.start.agent_bin import KEEPER, TOOL_SERVER
 from fleet.supervisor.start.own_state import OwnState, own_state
 from fleet.supervisor.start.run_box import RunCommand, box_run, check_box
@@ -60,7 +56,6 @@ from fleet.supervisor.state import SupervisorState
 #: The keeper enforces the time limit this many seconds after the supervisor would, in case that
 #: there is no supervisor: a supervisor also records which tools it cut off.
 KEEPERS_SLACK = 2.0
-_TRACE_ATTRIBUTES = "OTEL_RESOURCE_ATTRIBUTES"
 
 
 def placed(state: SupervisorState, task: Task) -> Place:
@@ -287,8 +282,9 @@ def launch(
         own = own_state(run, coder, ready.env, str(task.cwd)) if boxed else None
         if not _put_session(ready, own):
             return None
-        env = {**ready.env, **_trace_env(otel, ready, lease)}
-        env |= own.env if own is not None else {}
+        start = RunStart(lease=lease, ready=ready, env=dict(ready.env))
+        state.observers.starting(start)
+        env = {**start.env, **(own.env if own is not None else {})}
         env |= {"FLEET_RUN_DIR": str(run.path), "FLEET_SPOOL": str(run.spool)}
         command = RunCommand(argv=argv, cwd=str(task.cwd), env=env)
         if boxed:
@@ -320,9 +316,8 @@ def launch(
             base=ready.base,
             project=ready.project,
             host=state.heartbeat.name,
-            trace=RunTrace(task_created=lease.task.created_at, begun=ready.at) if otel.is_on
-            else None,
-        )  # fmt: skip
+            trace=start.trace,
+        )
         write_run(run, spec, prompt)
         undo.pop_all()
     messages.give(task_dir, ready.messages, run.number)
@@ -354,28 +349,6 @@ def _put_session(ready: Ready, own: OwnState | None) -> bool:
     except FileNotFoundError:
         return False
     return True
-
-
-def _trace_env(otel: OtelSettings, ready: Ready, lease: Lease) -> dict[str, str]:
-    """The variables by which an agent's own spans join the trace of the task, but for those that
-    the operator set (`pass_env`, an account's); none where [otel] is off.
-    """
-    if not otel.is_on:
-        return {}
-    run, theirs = RunId.of(lease), ready.env
-    facts = {"fleet.task": run.task, "fleet.run": str(run), "fleet.project": lease.task.cwd or ""}
-    attributes = ",".join(f"{name}={quote(text, safe='/')}" for name, text in facts.items() if text)
-    ours = {_TRACE_ATTRIBUTES: attributes}
-    if ready.coder.options.otlp:
-        ours |= {"OTEL_EXPORTER_OTLP_ENDPOINT": otel.base, **ready.coder.telemetry()}
-        if otel.certificate:  # the first for codex, the second for claude
-            names = ("OTEL_EXPORTER_OTLP_CERTIFICATE", "NODE_EXTRA_CA_CERTS")
-            ours |= dict.fromkeys(names, otel.certificate)
-    kept = {name: text for name, text in ours.items() if name not in theirs}
-    if _TRACE_ATTRIBUTES in theirs:  # both are wanted, and of two the last counts
-        kept[_TRACE_ATTRIBUTES] = f"{attributes},{theirs[_TRACE_ATTRIBUTES]}"
-    # Not one that the supervisor was started with: that is another trace.
-    return {**kept, "TRACEPARENT": traceparent(run, lease.task.created_at)}
 
 
 def _hold(state: SupervisorState, assignment: Assignment, run: Run) -> bool:
