@@ -96,7 +96,7 @@ def attacker(scene, level, task):
         text.append(f"say timeout 60 fleet {words}")
     (place / "agent.sh").write_text("\n".join([*text, END, ""]))
     with scene.home.config.open("a") as file:
-        file.write(f'\n[projects."{place}"]\nsandbox = "{level}"\n')
+        file.write(f'\n[projects."{place}"]\nwork_in = "clone"\nsandbox = "{level}"\n')
     return scene.add("agent.sh", coder="script", cwd=place, expect="any")
 
 

@@ -65,7 +65,7 @@ def begun(scene, level):
     """A task of which a hostile and an honest coder have begun."""
     repo = Repo(scene.home.path.parent / level)
     with scene.home.config.open("a") as file:
-        file.write(f'\n[projects."{repo.root}"]\nsandbox = "{level}"\n')
+        file.write(f'\n[projects."{repo.root}"]\nwork_in = "clone"\nsandbox = "{level}"\n')
     task = scene.add("never", cwd=repo.root, verify=("grep -q two a",), title="Say two")
     evil = EVIL
     for word, value in (("OF", task), ("LEVEL", level), ("HOME", scene.home.path),

@@ -17,6 +17,7 @@ from fleet.cli.run.run import NEEDS_YOU
 from fleet.processes import process_identity
 from fleet.runs.run_directory import ProcessId, Run, all_runs
 from tests import warm
+from tests.builders import UNASKED
 from tests.real import agents
 from tests.real.test_claude import LOGIN
 from tests.real.test_codex import SETTINGS
@@ -71,7 +72,7 @@ class House:
         self.fleet("init", "--queue", "embedded", "--sandbox", "off")
         with (self.home / "runtime.toml").open("a", encoding="utf-8") as settings:
             settings.write(PRICES)
-        self.configure(retry_limit=1, retry_wait_s=1, grace_s=1)
+        self.configure(retry_limit=1, retry_wait_s=1, grace_s=1, **UNASKED)
 
     # What a person does.
 

@@ -19,7 +19,7 @@ from fleet.queue.sql.sqlite import open_embedded
 from fleet.runs.run_directory import all_runs, latest_run
 from fleet.schemas import Settings
 from tests import warm
-from tests.builders import IN_PLACE, UNASKED, trust_coders
+from tests.builders import IN_PLACE, trust_coders
 from tests.fakes import FAKES, compiled
 
 PATIENCE = 30.0
@@ -68,10 +68,8 @@ class Scene:
         self.project.mkdir()
         make_home(self.home)
         chosen = {"coder": "actor", "retry_wait_s": 1, "grace_s": 1, "queue": "embedded"}
-        # Agents work in the directory itself, unless the work lands or is boxed.
-        place = UNASKED if {"land", "sandbox"} & settings.keys() else IN_PLACE
-        self.settings = {**chosen, **place, "land": "branch", **settings}
-        self.configure()
+        self.settings = {**chosen, **IN_PLACE, "land": "branch"}
+        self.configure(**settings)
         self.coder("actor", ACTOR)
         self.queue = open_embedded(self.home.path)
         self.supervisors = []
@@ -79,7 +77,9 @@ class Scene:
         self.env = {**os.environ, "FLEET_HOME": str(self.home.path)}
 
     def configure(self, **settings):
-        """Write runtime.toml, in one step as `fleet config set` does."""
+        """Write runtime.toml in one step. What is boxed or lands works in clones."""
+        if {"land", "sandbox"} & settings.keys():
+            settings.setdefault("work_in", "clone")
         self.settings |= settings
         fresh = self.home.path / "runtime.new"
         fresh.write_text(config.default_text(**self.settings))

@@ -48,7 +48,7 @@ def site(tmp_path):
     (tmp_path / "actor.toml").write_text(ACTOR)
     (setup := tmp_path / "setup").write_text(
         f'mkdir -p "$FLEET_HOME/coders" && cp {tmp_path}/actor.toml "$FLEET_HOME/coders/"\n'
-        "fleet coders trust actor && fleet config set sandbox=off land=branch\n"
+        "fleet coders trust actor && fleet config set sandbox=off work_in=directory\n"
     )
     return {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "FLEET_PILOT_SETUP": str(setup)}
 
