@@ -6,12 +6,16 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.queue.sql import named_sql
 from fleet.queue.sql.database import SqlRow
 from fleet.queue.sql.row_mapping import to_micros
 from fleet.schemas import typed
+
+_ISOLATION, _WORK_IN = "--isolation", "--work-in"
+#: What `--isolation` named, as `--work-in` names it.
+_PLACES = {"none": "directory"}
 
 
 class Schedule(Struct, frozen=True, kw_only=True):
@@ -34,6 +38,9 @@ class Schedule(Struct, frozen=True, kw_only=True):
     last_task: str = ""
     problem: str = ""
 
+    def __post_init__(self) -> None:
+        structs.force_setattr(self, "args", _in_todays_words(self.args))
+
     def task_id(self, prefix: str) -> str:
         """The id of the task that is due now: whatever is killed, a second one is refused."""
         from hashlib import (
@@ -42,6 +49,20 @@ class Schedule(Struct, frozen=True, kw_only=True):
 
         words = f"{self.name}\0{self.made_at.isoformat()}\0{self.due.isoformat()}"
         return f"{prefix}-{sha256(words.encode()).hexdigest()[:8]}"
+
+
+def _in_todays_words(args: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a line that an earlier fleet recorded: `--isolation` is `--work-in` today."""
+    if not any(word.startswith(_ISOLATION) for word in args):
+        return args
+    words: list[str] = []
+    for word in args:
+        flag, equals, value = word.partition("=")
+        if flag == _ISOLATION:
+            words.append(f"{_WORK_IN}={_PLACES.get(value, value)}" if equals else _WORK_IN)
+        else:
+            words.append(_PLACES.get(word, word) if words[-1:] == [_WORK_IN] else word)
+    return tuple(words)
 
 
 class ScheduleTable:
