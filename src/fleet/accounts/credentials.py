@@ -123,10 +123,23 @@ def no_login(account: Account, coder: type[Coder]) -> str:
     """
     if account.secret or not account.directory or not coder.login_file or sys.platform == "darwin":
         return ""
-    names = (coder.login_file, coder.settings_file)
-    if any(Path(account.directory, name).exists() for name in names):
+    if _has_files(coder, Path(account.directory)):
         return ""
     return f"{NO_LOGIN}: fleet account login {account.name}"
+
+
+def may_be_logged_in(coder: type[Coder], env: Mapping[str, str]) -> bool:
+    """Whether the user's own login of a coder may exist, as far as files and variables tell."""
+    if not coder.login_file or not coder.state_folder or sys.platform == "darwin":
+        return True
+    keys = (env.get(name) for name in coder.credentials if name != coder.state_variable)
+    return any(keys) or _has_files(coder, _own_directory(coder, env))
+
+
+def _has_files(coder: type[Coder], directory: Path) -> bool:
+    """Whether a directory holds a login, or settings that may name a helper or a key."""
+    names = filter(None, (coder.login_file, coder.settings_file))
+    return any((directory / name).exists() for name in names)
 
 
 def key_mark(

@@ -49,8 +49,8 @@ def add(
 ) -> AddedAccount:
     """Declare an account, and make the account's directory if there is none. Raises BadInput.
 
-    With a coder's first account the user's own login is declared too, unless `only`: declared
-    accounts are all that a coder runs on.
+    With a coder's first account the user's own login is declared too if there may be one, unless
+    `only`: declared accounts are all that a coder runs on.
     """
     if wrong := name_problem(name):
         raise BadInput(wrong)
@@ -76,6 +76,7 @@ def add(
     _forget(fleet, name)
     declared = any(each.coder == coder for each in fleet.config.accounts.values())
     keeps_own = not (only or declared or name == coder)
+    keeps_own = keeps_own and credentials.may_be_logged_in(kind, os.environ)
     if keeps_own:  # first: at no moment is the new account the only one
         _change(fleet, coder, {"coder": coder})
     fresh = _change(fleet, name, given)

@@ -59,6 +59,23 @@ def test_commands_that_come_together_lose_nothing_of_each_other(home, fleet):
     assert [name for name in names if accounts[name].enabled] == []
 
 
+@pytest.fixture
+def own_login(tmp_path, monkeypatch):
+    """A directory of the user's own in which claude is logged in."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
+    (tmp_path / ".credentials.json").touch()
+
+
+def test_a_login_of_ones_own_that_is_not_there_gets_no_work(home, tmp_path, monkeypatch):
+    """The first run went to it and failed, although an account had just been added."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "nothing"))
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    assert not add(opened(home), "work", {"coder": "claude"}).keeps_own
+    assert [each.name for each in accounts_for("claude", config.load(home.config))] == ["work"]
+
+
+@pytest.mark.usefixtures("own_login")
 def test_the_users_own_login_stays_in_use_beside_the_first_account(home):
     """Adding an account took the login away that all work ran on."""
     done = add(opened(home), "work", {"coder": "claude"})

@@ -4,10 +4,16 @@ from datetime import timedelta
 
 import msgspec
 import pytest
+from msgspec import structs
 
-from fleet.control.view.timeline import Segment, lanes_of, read_timeline, waits_of
+from fleet.control.view.timeline import Segment, lanes_of, limits, read_timeline, waits_of
 from fleet.errors import BadInput
-from tests.builders import HOUR, NOW, a_task
+from fleet.queue.protocol import Draft
+from fleet.runs.outcome_history import write_ending
+from fleet.runs.run_directory import RunSpec, new_run
+from fleet.schemas import RateLimit, RateLimited
+from fleet.schemas.outcome import named
+from tests.builders import HOUR, NOW, a_task, an_ending
 
 
 def ran(task, start, end):
@@ -52,6 +58,20 @@ def bands(fleet, kind):
         for each in found.bands
         if each.kind == kind
     ]
+
+
+@pytest.mark.parametrize(
+    ("limit", "kind"), [("outage", "vendor"), ("overload", "vendor"), ("five_hour", "account")]
+)
+def test_an_outage_of_the_vendor_is_no_limit_of_the_account(fleet, limit, kind):
+    """A person raised a limit that nobody had reached."""
+    task = fleet.queue.add(Draft(title="t"))
+    run = new_run(fleet.home.task(task.id), RunSpec(argv=("true",), cwd="/", coder="claude"))
+    refused = RateLimited(limit=RateLimit(kind=limit, resets_at=NOW + 2 * HOUR))
+    write_ending(run, an_ending(refused, at=NOW + HOUR, coder="claude"))
+    segment = structs.replace(ran(task.id, 0, 1), outcome=named(refused))
+    (band,) = limits([(segment, run)], NOW, NOW + 10 * HOUR)
+    assert (band.kind, band.name, band.why) == (kind, "claude", limit)
 
 
 def test_the_time_without_a_supervisor_is_a_band(fleet):

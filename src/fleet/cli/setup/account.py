@@ -40,7 +40,7 @@ def command() -> None:
 @click.option("--day-budget", metavar="AMOUNT", help="What may be spent on it in a day.")
 @click.option("--only", is_flag=True, help="Take your own login of this coder out of use.")
 def add(name: str, directory: str | None, only: bool, **settings: str | int | None) -> None:
-    """Declare an account; your own login of the coder stays in use beside it.
+    """Declare an account; your own login of the coder, if there is one, stays in use beside it.
 
     The account's directory is made in the fleet home unless you name one. No secret is ever written
     to runtime.toml: only where it is.

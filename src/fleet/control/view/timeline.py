@@ -23,7 +23,7 @@ from fleet.runs.run_directory import Run, newest_first
 from fleet.schemas import RateLimited, Task
 
 SegmentKind = Literal["run", "wait"]
-BandKind = Literal["account", "budget", "supervisor", "paused"]
+BandKind = Literal["account", "vendor", "budget", "supervisor", "paused"]
 
 
 class Segment(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -104,7 +104,7 @@ def read_timeline(fleet: Control, start: datetime, end: datetime, now: datetime)
         lanes=lanes_of(shown),
         waits=tuple(waits_of(shown, tasks, start)),
         bands=(
-            *_limits(runs, start, end),
+            *limits(runs, start, end),
             *_from_log(fleet, start, end, now, [each.created_at for each in tasks.values()]),
         ),
         more=len(titled) - len(shown),
@@ -197,8 +197,10 @@ def waits_of(
         before[segment.task_id] = segment
 
 
-def _limits(runs: Iterable[tuple[Segment, Run]], start: datetime, end: datetime) -> Iterator[Band]:
-    """Windows of accounts that runs met: from the refusal until the window resets."""
+def limits(runs: Iterable[tuple[Segment, Run]], start: datetime, end: datetime) -> Iterator[Band]:
+    """Windows of accounts that runs met, from the refusal until the window resets, and outages of
+    vendors.
+    """
     met: dict[tuple[str, str], Band] = {}
     for segment, run in runs:
         if not segment.outcome.startswith("RateLimited"):
@@ -214,7 +216,9 @@ def _limits(runs: Iterable[tuple[Segment, Run]], start: datetime, end: datetime)
             key = name, str(until)
             known = met.get(key)
             first = min(ending.at, known.start) if known else ending.at
-            met[key] = Band(kind="account", name=name, start=first, end=until, why=limit.kind)
+            fails = limit.kind in ("outage", "overload")
+            kind: BandKind = "vendor" if fails else "account"
+            met[key] = Band(kind=kind, name=name, start=first, end=until, why=limit.kind)
     yield from met.values()
 
 

@@ -16,6 +16,7 @@ _STEPS, _MARK = (5, 10, 15, 30, 60, 120, 180, 360, 720, 1440), 7
 _SHOWN, _GOES_ON, _PUT_OFF, _FAILED = ("█", "green"), ("▓", "cyan"), ("▒", "yellow"), ("x", "red")
 _BANDS = {
     "account": "account",
+    "vendor": "vendor fails",
     "budget": "budget",
     "supervisor": "no supervisor",
     "paused": "paused",
@@ -145,7 +146,11 @@ def _merged(cells: Sequence[Span]) -> list[Span]:
 def _by_name(bands: Sequence[Band]) -> dict[str, list[Band]]:
     found: dict[str, list[Band]] = {}
     for each in bands:
-        name = each.name if each.kind in ("account", "budget") and each.name else _BANDS[each.kind]
+        name = (
+            each.name
+            if each.kind in ("account", "vendor", "budget") and each.name
+            else _BANDS[each.kind]
+        )
         found.setdefault(said(name), []).append(each)
     return found
 

@@ -57,7 +57,7 @@ export interface Asks {
 }
 
 export interface Band {
-  kind: "account" | "budget" | "paused" | "supervisor";
+  kind: "account" | "budget" | "paused" | "supervisor" | "vendor";
   name: string;
   start: string;
   end: string | null;

@@ -17,7 +17,7 @@ import {Mark, outcomeMark, outcomeWords, toneOf, wordOf} from '../../parts/statu
 const SPANS = /** @type {const} */ ([['0.25', '15 min'], ['1', '1 h'], ['6', '6 h'], ['12', '12 h'], ['24', '24 h'],
   ['168', '7 d']]);
 const LANE = 30, TOP = 26, LEFT = 64;
-const BANDS = {account: 'account limit', budget: 'budget spent', supervisor: 'no supervisor', paused: 'paused'};
+const BANDS = {account: 'account limit', vendor: 'vendor fails', budget: 'budget spent', supervisor: 'no supervisor', paused: 'paused'};
 
 export function TimelineView() {
   const hours = Number(route.value.query.get('hours')) || 12;
