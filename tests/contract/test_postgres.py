@@ -389,7 +389,7 @@ class TestMigration:
         with closing(open_postgres(new_postgres_dsn)) as queue:
             first = queue.add(Draft(title="first")).id
             queue.add(Draft(title="second", priority=0, depends_on=(("blocks", first),)))
-            queue.db.rows("DROP FUNCTION fleet.waits_for_others")
+            queue.db.rows("DROP FUNCTION fleet.has_unmet_dependency")
         with closing(open_postgres(new_postgres_dsn)) as queue:
             assert [lease.task.id for lease in queue.claim("a", count=5, ttl=TTL)] == [first]
 

@@ -66,26 +66,27 @@ def test_work_lands_once_a_person_says_so(scene):
     assert scene.fleet("land", "--all").stdout.startswith("Nothing waits for you to land it")
 
 
-def test_all_leaves_what_cannot_be_approved_and_has_clean_branches_follow(scene):
-    """A branch that is gone keeps no other work from landing; a checkout that was dirty when work
-    landed follows once it is clean, without a supervisor.
+def test_all_leaves_what_cannot_be_approved_and_lands_what_a_checkout_held_up(scene):
+    """A branch that is gone keeps no other work from landing; what a checkout keeps from its branch
+    is to land, and lands once that is out of the way, without a supervisor.
     """
     scene.repo.git("branch", "gone")
     lost = scene.add("", coder="neat", title="Be lost", branch="gone")
     (task,) = accepted(scene, "more")
     scene.repo.git("branch", "-D", "gone")
-    (scene.project / "a").write_text("mine\n")
+    (scene.project / "more").write_text("mine\n")
     done = scene.fleet("land", "--all")
     assert done.returncode == 10
     assert f"{lost}: not approved" in done.stderr
-    assert scene.status(task) == "closed"
-    assert file(scene, "more") == "", "main is behind: the checkout is dirty"
-    scene.repo.git("checkout", "-q", "a")
-    listed = one_line(scene.fleet("land").stdout)
-    assert "changes that are not committed: a. Once that is out of the way" in listed
-    assert f"main of {scene.project} is behind what has landed" in scene.fleet("status").stdout
+    assert scene.status(task) == "blocked"
+    assert file(scene, "more") == "", "a file of the person's is in the way"
+    words = f"main is checked out at {scene.project}, where more is not in git".split()
+    for shown in (scene.fleet("land"), scene.fleet("show", task), scene.fleet("status")):
+        assert "".join(words) in "".join(shown.stdout.split())
+    (scene.project / "more").unlink()
     done = scene.fleet("land", "--all")
-    assert "main stands at what has landed again" in done.stdout
+    assert f"{task}: landed on main as" in done.stdout
+    assert scene.status(task) == "closed"
     assert file(scene, "more") == "more"
     assert "work:" not in scene.fleet("show", task).stdout, "its own branch is gone"
 

@@ -29,9 +29,10 @@ _LOCK = "landing.lock"
 OUTPUT_KEPT = 8000
 
 #: `waiting`: for the train, once the candidate is made. `testing`: in the train. `asks`: for a
-#: person; `why` says what for. `landed`: the line has the work. `back`: sent back to the agent.
-#: `held`: a person held the work.
-LandingState = Literal["waiting", "asks", "testing", "landed", "back", "held"]
+#: person; `why` says what for. `ahead`: the line has the work, and a checkout keeps the branch from
+#: it (`why`). `landed`: the branch has the work. `back`: sent back to the agent. `held`: a person
+#: held the work.
+LandingState = Literal["waiting", "asks", "testing", "ahead", "landed", "back", "held"]
 #: What sent a task back: files in conflict, a verify command on the fold, a rule of landing, a
 #: person's review, or checks of its pull request.
 WhyBack = Literal["conflict", "verify", "rules", "review", "checks"]
@@ -73,7 +74,7 @@ class Landing(Struct, frozen=True, kw_only=True):
     """The content of landing.json."""
 
     state: LandingState
-    #: Why it asks, is held, or went back, in words for a person.
+    #: Why it asks, is held, went back, or is not on the branch yet, in words for a person.
     why: str = ""
     why_back: WhyBack | None = None
     #: The top of the working tree that the task names, and the branch to land on.
@@ -142,7 +143,7 @@ class Landing(Struct, frozen=True, kw_only=True):
         """What the next work from `base` has of the line by this landing; empty: nothing."""
         if self.base != base:
             return ""
-        if self.state == "landed":
+        if self.state in ("ahead", "landed"):
             return self.commit
         return self.merge.line if self.merge is not None and self.merge.ready else self.merged
 
@@ -157,6 +158,8 @@ class Landing(Struct, frozen=True, kw_only=True):
                 return f"{shown}, waits to land on {into}"
             case "testing":
                 return f"{shown}, landing on {into}"
+            case "ahead":
+                return f"{shown}, to land on {into}"
             case "asks" if self.red_line:
                 return f"{shown}, waits until {into} itself passes"
             case "asks" if self.is_back:

@@ -5,6 +5,7 @@ project before it moves.
 """
 
 import time
+from collections.abc import Sequence
 
 from fleet import config
 from fleet.git.commit_words import author_in
@@ -13,14 +14,15 @@ from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.merge_trees import TreeConflict
 from fleet.git.land.move_line import Moved, move
 from fleet.git.land.target import Target, read_target
+from fleet.git.refs import is_ancestor
 from fleet.git.repository import Repository
-from fleet.home import Home
+from fleet.home import Home, landing_json
 from fleet.home.task_policy import policy_of
 from fleet.landing import train_words
 from fleet.landing.fold.fold_checks import check_plan
 from fleet.landing.fold.fold_group import fold_group
-from fleet.landing.train_state import FoldProver, TrainEnd, Unproved
-from fleet.schemas import Settings
+from fleet.landing.train_state import FoldProver, TrainEnd, TrainState, Unproved
+from fleet.schemas import Settings, Task
 
 _LIMIT = 120.0
 
@@ -70,6 +72,29 @@ def _merged(land: LandRepository, target: Target, prover: FoldProver) -> str:
     prover.note(behind=why)
     prover.learn()
     return train.new if found is True else ""
+
+
+def settle_ahead(at: TrainState, tasks: Sequence[Task], behind: str) -> None:
+    """Close the tasks whose work the branch has by now; for the others, say what is in the way.
+    Raises FleetError and OSError.
+    """
+    found = {task.id: landing_json.believed(at.home, task.id) for task in tasks}
+    ahead = [each for each in tasks if (known := found[each.id]) and known.state == "ahead"]
+    if not ahead:
+        return
+    land = at.land()
+    target = read_target(land, at.branch)
+    for task in at.settler.as_they_are(ahead):
+        landing = found[task.id]
+        if landing is None or landing.landed is None or not task.waits_to_land:
+            continue
+        commit = landing.landed.commit
+        if target.tip and is_ancestor(land.git, commit, target.tip):
+            at.settler.arrived(task)
+        elif target.line and is_ancestor(land.git, commit, target.line):
+            at.settler.still_ahead(task, behind or landing.why)
+        else:
+            at.settler.off_line(task)
 
 
 def finish_followed(home: Home, repo: Repository) -> None:

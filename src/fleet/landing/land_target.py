@@ -24,7 +24,7 @@ from fleet.home.landing_json import Landing
 from fleet.landing import train_words
 from fleet.landing.bring_home import bring_home, by_settings, why_waiting_asks
 from fleet.landing.fold.reserved_files import ReservedFiles
-from fleet.landing.follow_line import finish_followed, follow
+from fleet.landing.follow_line import finish_followed, follow, settle_ahead
 from fleet.landing.red_line import LOOK_AGAIN, try_again, waiting_for_line
 from fleet.landing.remote.pull_requests import watch_pull_requests
 from fleet.landing.run_train import TrainRun
@@ -189,6 +189,7 @@ def _land(
         waiting, all_brought = _brought(lander, waiting_work(home, tasks), settler, reserved)
         by_train = [each for each in waiting if each.landing.to != "pr"]
         end = train.run(by_train) if by_train else follow(at.prover)
+        settle_ahead(at, tasks, end.behind)
         by_forge = list(waiting_work(home, [task for task in tasks if _is_by_forge(home, task)]))
         forge = watch_pull_requests(at, by_forge)
         looks = [forge.again_in] if forge.again_in else []
@@ -265,6 +266,8 @@ def _see_to_ends(home: Home, tasks: Sequence[Task], settler: LandingSettler) -> 
             settler.close(task)
         elif state == "back" and task.status == "blocked":
             settler.reopen(task)
+        elif state == "ahead" and task.status == "blocked":
+            settler.tell_line(task)
         elif task.status == "closed":
             landing_json.forget_mark(home, task.id)
 

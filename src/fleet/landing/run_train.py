@@ -105,10 +105,11 @@ class TrainRun:
             and candidates.get(member.task_id) == member.candidate
             and _holds(land, target.line, member)
         ]
-        at.mark(land, structs.replace(train, members=tuple(held)), waiting)
-        if target.tip and target.line != target.tip:
+        if target.tip:
             # The lander that moved the line may have been killed before it could say why.
-            at.prover.note_behind(at.prover.learnt.behind or train_words.KILLED)
+            behind = at.prover.learnt.behind or train_words.KILLED
+            at.prover.note_behind(behind if target.line != target.tip else "")
+        at.mark(land, structs.replace(train, members=tuple(held)), waiting)
         if not held and target.line == train.old:
             self._meant = train
         else:

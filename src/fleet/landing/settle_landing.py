@@ -3,7 +3,7 @@
 A task that a person or another process changed meanwhile is left as it is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from msgspec import Struct, structs
@@ -14,9 +14,10 @@ from fleet.home import Home, landing_json, task_json
 from fleet.home.landing_json import LandedAs, LandedWork, Landing, WhyBack
 from fleet.home.task_json import settings_of
 from fleet.landing.waiting_work import WaitingWork
-from fleet.queue.protocol import Queue
+from fleet.queue.protocol import Filter, Queue
 from fleet.queue.sql.travel.run_files import RunFiles
 from fleet.schemas import Task, settings_metadata
+from fleet.schemas.waits import OnLine, ToLand
 
 #: How many of those that landed since a task is told of.
 _MOST_AGAINST = 20
@@ -110,12 +111,59 @@ class LandingSettler:
         self.asks.append(task_id)
         self.tell(task_id, f"needs approval: {why}")
 
-    def landed(self, work: WaitingWork, landed: LandedAs) -> None:
-        """The line holds the work: the task is closed."""
+    def landed(self, work: WaitingWork, landed: LandedAs, behind: str = "") -> None:
+        """The line holds the work: the task is closed, unless the branch is `behind`, and why."""
+        if behind:
+            before = ("waiting", "testing")
+            if self._change(work.task_id, before, state="ahead", why=behind, landed=landed):
+                self.tell_line(work.task)
+                self.note_obstacle(work.task_id, behind)
+            return
         # A person may merge a pull request while fleet waits for their word.
         before = ("waiting", "testing", "asks") if landed.pr else ("waiting", "testing")
         self._change(work.task_id, before, state="landed", why="", landed=landed)
         self.close(work.task)
+
+    def as_they_are(self, tasks: Sequence[Task]) -> list[Task]:
+        """These tasks as the queue has them now."""
+        ids = tuple(task.id for task in tasks)
+        return list(self._queue.find(Filter(ids=ids, include_closed=True)))
+
+    def tell_line(self, task: Task) -> None:
+        """Tell the queue that the line has the work of a task, so that others can begin from it."""
+        landing = landing_json.believed(self._home, task.id)
+        if landing is None or not task.waits_to_land or isinstance(task.waits, OnLine):
+            return
+        try:
+            waits = OnLine(into=landing.into)
+            self._queue.reopen_task(task, by=self.by, waits=waits)
+        except (NotFound, Refused):
+            return  # a person changed the task since
+
+    def note_obstacle(self, task_id: str, why: str) -> None:
+        """Say what keeps the branch from the work of a task."""
+        self.asks.append(task_id)
+        self.tell(task_id, f"to land: {why}")
+
+    def arrived(self, task: Task) -> None:
+        """The branch has the work that was ahead of it: the task is closed."""
+        self._change(task.id, ("ahead",), state="landed", why="")
+        self.close(task)
+
+    def still_ahead(self, task: Task, why: str) -> None:
+        """The branch is still behind the work of a task, and why."""
+        landing = landing_json.believed(self._home, task.id)
+        if landing is None or landing.why == why:
+            return
+        if self._change(task.id, ("ahead",), state="ahead", why=why):
+            self.note_obstacle(task.id, why)
+
+    def off_line(self, task: Task) -> None:
+        """Neither line nor branch has the work any more: it waits for a train again."""
+        if self._change(task.id, ("ahead",), state="waiting", why="", landed=None):
+            waits = ToLand(into=task.waits.into if isinstance(task.waits, ToLand) else "")
+            self._queue.reopen_task(task, by=self.by, waits=waits)
+            self.tell(task.id, "its work is not on the line any more, and is folded again")
 
     def close(self, task: Task) -> None:
         """Close a task whose work has landed; one that was changed since is left."""

@@ -189,13 +189,14 @@ class TrainState:
         return None
 
     def mark(self, land: LandRepository, train: Train, works: Sequence[WaitingWork]) -> None:
-        """The line holds these members: they have landed."""
+        """The line holds these members: they have landed, or are ahead of the branch."""
         self.prover.note(share=self.prover.learnt.share.after(len(train.members), green=True))
         by_id = {work.task_id: work for work in works}
         for member in train.members:
             if (work := by_id.get(member.task_id)) is not None:
                 proof = prove_landed(land.git, member.commit, member.candidate, member.commit)
-                self.settler.landed(work, train_words.receipt(train, member, proof, self.now()))
+                receipt = train_words.receipt(train, member, proof, self.now())
+                self.settler.landed(work, receipt, self.prover.learnt.behind)
 
     def moved(self, moved: Moved) -> None:
         """The line has moved. Raises OSError."""

@@ -15,7 +15,7 @@ _FEW = 5
 #: What a proof is called that only the train's own record stands for.
 BY_TRAIN = "train"
 #: Why a branch is behind its line, as long as no lander has looked.
-KILLED = "what landed it was killed"
+KILLED = "its lander was killed"
 
 
 def conflicting(found: TreeConflict, branch: str, against: tuple[LandedWork, ...]) -> Unlandable:
@@ -80,7 +80,7 @@ def no_branch(branch: str, repository: str) -> str:
 def beside_conflicts(found: TreeConflict, branch: str, repository: str) -> str:
     """A person moved the branch beside what had landed, and the two cannot be merged."""
     return (
-        f"{branch} was moved beside what had landed ahead of it, and both conflict in"
+        f"{branch} was moved beside what is to land, and both conflict in"
         f" {some(found.files, _FEW) or 'their history'}. Merge by hand: git -C {repository} merge"
         f" refs/fleet/land/{branch}"
     )
@@ -89,7 +89,7 @@ def beside_conflicts(found: TreeConflict, branch: str, repository: str) -> str:
 def beside_fails(target: Target, command: str, repository: str) -> str:
     """A person moved the branch beside what had landed, and both fail together."""
     return (
-        f"{target.branch} was moved to {target.tip[:12]}, beside what had landed"
+        f"{target.branch} was moved to {target.tip[:12]}, beside what is to land"
         f" ({target.line[:12]}), and together they fail `{command}`. Merge by hand, and mend it:"
         f" git -C {repository} merge refs/fleet/land/{target.branch}"
     )

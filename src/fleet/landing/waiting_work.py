@@ -107,7 +107,7 @@ def _is_for_lander(landing: Landing) -> bool:
     request that fleet asks about, or mend a branch that fails without candidates.
     """
     watched = landing.state == "asks" and (landing.to == "pr" or bool(landing.red_line))
-    return landing.state in (*LANDERS, "landed", "back") or watched
+    return landing.state in (*LANDERS, "ahead", "landed", "back") or watched
 
 
 def target_key(root: str, branch: str) -> TargetKey:

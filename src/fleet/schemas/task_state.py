@@ -76,7 +76,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
 class OnTheWay(Struct, frozen=True, kw_only=True):
     """How far accepted work is on the way to its branch."""
 
-    step: Literal["waiting", "asks", "testing", "landed", "back", "held"]
+    step: Literal["waiting", "asks", "testing", "ahead", "landed", "back", "held"]
     words: str
     #: Why it asks, is held, or was sent back.
     why: str = ""
@@ -221,7 +221,7 @@ def _waiting_for(waits: Waits, task_id: str) -> Standing:
             way = _line(f"fleet bd close {task_id}")
             return Standing(state="needs approval", reason=why, way_on=way)
         case ToLand():
-            return Standing(state="to land", reason=why, way_on=_line("fleet land"))
+            return Standing(state="to land", reason=why)
         case Compared():
             return Standing(state="waiting", reason=why, way_on=_line(f"fleet compare {task_id}"))
         case CannotLand() | OutOfAttempts() | OutOfScope():
@@ -253,6 +253,8 @@ def _on_the_way(task_id: str, landing: OnTheWay) -> Standing:
         case "asks":
             way = WayOn(verb="land", line=f"fleet land {task_id}")
             return Standing(state="needs approval", reason=why, way_on=way)
+        case "ahead":  # a person's checkout is in the way
+            return Standing(state="to land", reason=why, person=True)
         case "back":  # its agent went on and was stopped, or failed
             return Standing(state="failed", reason=why, way_on=_retry(task_id))
         case _:

@@ -50,6 +50,12 @@ class ToLand(WaitFacts, frozen=True, kw_only=True, tag="landing"):
     into: str = ""
 
 
+class OnLine(ToLand, frozen=True, kw_only=True, tag="line"):
+    """The line of the branch has the work, and the branch does not yet, since a checkout is in the
+    way. Tasks that wait for this one can begin: their code comes from the line.
+    """
+
+
 class CannotLand(WaitFacts, frozen=True, kw_only=True, tag="unlandable"):
     """The work was sent back as often as it may be, and still cannot land."""
 
@@ -126,6 +132,7 @@ Waits = (
     | PlanWritten
     | NeedsApproval
     | ToLand
+    | OnLine
     | CannotLand
     | Compared
     | OutOfAttempts
@@ -155,7 +162,7 @@ def reason_of(waits: Waits) -> str:
             return "a plan waits for you"
         case NeedsApproval(reasons=reasons):
             return "; ".join(reasons)
-        case ToLand(into=into):
+        case ToLand(into=into) | OnLine(into=into):
             return f"waits to land on {into or 'a branch'}"
         case CannotLand(why=why, tries=tries):
             times = "once" if tries == 1 else f"{tries} times"
@@ -199,8 +206,6 @@ def words(waits: Waits, task_id: str) -> str:
                 f"{why}. To take it as done: fleet bd close {task_id}. To have it"
                 f" checked: fleet bd update {task_id} --verify 'CMD', then fleet retry {task_id}"
             )
-        case ToLand():
-            return f"{why}: fleet land"
         case CannotLand(into=into, against=against):
             others = f", landed by {against}" if against else ""
             return (
@@ -226,7 +231,7 @@ def words(waits: Waits, task_id: str) -> str:
             )
         case ClosedPastFleet():
             return f"{why}; to close it all the same: fleet bd close {task_id}"
-        case OutOfAttempts() | BudgetSpent() | SetAside():
+        case ToLand() | OutOfAttempts() | BudgetSpent() | SetAside():
             return why
         case _:
             assert_never(waits)

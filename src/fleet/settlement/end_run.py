@@ -366,7 +366,7 @@ def _landing(
     work, run, rules = found.landing, record.run, record.policy.land
     if work is None:
         return None
-    went_back = before is not None and before.state != "landed"
+    went_back = before is not None and before.state not in ("ahead", "landed")
     return Landing(
         state="waiting",
         repository=work.repository,

@@ -23,8 +23,8 @@ from fleet.supervisor.state import (
     TaskSettled,
 )
 
-#: Seconds until a job that could not be done is tried again, and until a branch that is behind its
-#: line is looked at again; doubled each time up to the longest.
+#: Seconds until a job that could not be done is tried again, and until a branch that a checkout is
+#: in the way of is looked at again; doubled each time up to the longest.
 _SHORTEST, _LONGEST = 1.0, 60.0
 #: The longest of these while another lander works on the branch: it may be done any moment.
 _LONGEST_FOR_OTHERS = 4.0
@@ -191,7 +191,7 @@ class Lander(Duty):
             self._state.events.append(LandingEnded(task_id, asks=True))
         self._watched = (self._watched | set(end.watched)) - {*report.closed, *report.back}
         if end.behind:
-            self._state.log.say_once("landing", f"{key.branch} is behind what landed: {end.behind}")
+            self._state.log.say_once("landing", f"{key.repository}: {end.behind}")
         self._failed(key, report.problem)
         tries = self._tries[key]
         tries.looks = tries.looks + 1 if end.behind else 0

@@ -61,7 +61,7 @@ def test_status_counts_it_as_verified_and_says_what_it_waits_for(place):
     assert ("queue", "embedded, 1 blocked, 2 to land") in shown
     words = "checked, waits for you to land it on main"
     assert ("to land", f"{asks} Ask me: {words} (fleet review {asks})") in shown
-    assert ("landing", "1 wait to land: fleet land") in shown
+    assert ("landing", "1 wait to land") in shown
     assert [name for name, text in shown if stuck.id in text] == ["stopped"]
 
 
@@ -115,18 +115,13 @@ def test_a_landed_task_does_not_say_that_it_waits(place, capsys):
     assert "waits to land" not in shown + whole.task.notes
 
 
-def test_a_landed_task_says_as_what_and_whether_its_branch_follows(place):
+def test_a_landed_task_says_as_what(place):
     """The receipt of the landing is in the receipt of the run."""
     landed = LandedAs(commit="abc1234def", parents=("1" * 40, "2" * 40), checks=(".: make test",))
     task_id = place.waits("landed", landed=landed, approved_by="ada")
     task = place.fleet.queue.close_task(place.fleet.get(task_id), by="us", reason="done")
     landing = landing_of(place.fleet, task)
     assert landing_words(place.fleet, task_id, landing) == "landed on main as abc1234"
-    place.repo.git("update-ref", "refs/fleet/land/main", place.base)
-    words = landing_words(place.fleet, task_id, landing)
-    assert "main is behind it, and follows later: look at git -C" in words
-    place.repo.git("pack-refs", "--all")
-    assert landing_words(place.fleet, task_id, landing) == words
     receipt = Receipt(task_id=task_id, run=1, coder="claude")
     text = "\n".join(receipt_lines(receipt, landing_of_run(place.fleet, receipt)))
     assert "landing:    landed on main as abc1234, approved by ada" in text

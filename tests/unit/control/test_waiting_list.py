@@ -109,7 +109,7 @@ def test_work_that_a_person_closed_and_no_branch_has_is_left_over(place):
 
 
 def test_a_branch_behind_its_line_is_told(place):
-    """A checkout was in the way: the message says how to let the branch follow."""
+    """A checkout is in the way of a commit that is no task's."""
     place.waits()
     line = place.repo.commit("landed", z="1\n")
     place.repo.git("update-ref", "refs/fleet/land/main", line)
@@ -117,7 +117,7 @@ def test_a_branch_behind_its_line_is_told(place):
     (behind,) = waiting_list(place.fleet).behind
     assert (behind.branch, behind.commits) == ("main", 1)
     shown = " ".join(waiting_table(waiting_list(place.fleet), NOW, 80))
-    assert "main is 1 commit behind what has landed" in shown
+    assert "1 commit beyond main: look at git -C" in shown
 
 
 def test_a_project_that_is_gone_hides_no_other(place, tmp_path):

@@ -1,4 +1,4 @@
-"""A branch that is behind what has landed: when it follows, and what is said if it cannot."""
+"""Work that a checkout keeps from its branch: when it lands, and what is said until then."""
 
 import pytest
 
@@ -20,8 +20,9 @@ def place(tmp_path):
     place.repo.commit(README="read me\n", **{"part-0": "zero\n"})
     place.repo.put("part-0", "mine\n")
     place.repo.put("other", "mine\n")
-    place.accepted("Add one", part_1="one\n", files={"other": "one\n"})
+    place.task = place.accepted("Add one", part_1="one\n", files={"other": "one\n"})
     place.land()
+    assert place.state(place.task) == "ahead"
     (place.repo.root / "other").unlink()
     assert place.repo.git("rev-list", "--count", f"main..{LINE}") != "0"
     yield place
@@ -45,7 +46,8 @@ def test_a_person_who_commits_has_made_the_checkout_clean(place):
     """Their commit and what had landed are merged, verified, and the branch is there."""
     place.repo.git("commit", "-q", "-am", "mine")
     (said,) = told(fleet_of(place, "grep -q mine part-0 && test -e part-1"))
-    assert said == f"main stands at what has landed again: {place.repo.root}"
+    assert said.startswith(f"{place.task}: landed on main as ")
+    assert place.status(place.task) == "closed"
     assert [place.shown("part-0"), place.shown("part-1")] == ["mine", "one"]
     assert place.repo.git("rev-parse", "-q", "--verify", LINE, ok=False) == ""
 
@@ -72,7 +74,7 @@ def test_a_commit_that_conflicts_with_what_landed_is_told_with_the_way_out(place
     assert "fleet land ID" not in said
     place.repo.git("merge", "-q", "-X", "ours", LINE)
     (said,) = told(fleet_of(place))
-    assert said.startswith("main stands at what has landed again")
+    assert said.startswith(f"{place.task}: landed on main as ")
 
 
 def test_what_is_in_the_way_is_named_with_its_directory(place, tmp_path):
@@ -84,10 +86,11 @@ def test_what_is_in_the_way_is_named_with_its_directory(place, tmp_path):
     (other / "part-1").write_text("changed\n")
     place.land()
     fleet = fleet_of(place)
-    (behind,) = waiting_list(fleet).behind
+    found = waiting_list(fleet)
+    (work,) = found.work
     obstacle = "where part-1 is not in git and would be overwritten"
-    assert behind.why.startswith(f"main is checked out at {other}, {obstacle}: ")
-    assert behind.why in fleet_status(fleet, NOW).behind[0]
+    assert work.why.startswith(f"main is checked out at {other}, {obstacle}: ")
+    assert found.behind == fleet_status(fleet, NOW).behind == ()
     fleet.close()
 
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import threading
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,15 @@ from fleet.home import landing_json
 from fleet.home.landing_json import LandedWork
 from fleet.landing.fold.verify_fold import drop_spares
 from fleet.landing.land_target import lander_lock
+from fleet.landing.settle_landing import LandingSettler
 from fleet.landing.train_store import Member, Train, TrainPlace
 from fleet.landing.waiting_work import survey, target_key
 from fleet.processes import keeper_client
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.runs.run_directory import RunSpec, new_run
+from fleet.schemas.task_state import row_state
+from fleet.schemas.waits import OnLine, ToLand
 from tests.conftest import need
 from tests.landings import LandHome
 from tests.repos import ENV, Repo
@@ -250,19 +254,20 @@ def test_a_candidate_whose_commit_is_gone_lands_nothing(place):
 
 
 def test_three_checkouts_of_one_branch_follow_together_or_not_at_all(place, tmp_path):
-    """One of them has changes: all three are left, and follow once it is clean."""
+    """One of them has changes that overlap: all three are left, and move once it has none."""
     for name in ("second", "third"):
         place.repo.git("worktree", "add", "-q", "--force", str(tmp_path / name), "main")
     trees = [place.repo.root, tmp_path / "second", tmp_path / "third"]
     (trees[2] / "README").write_text("a person is at work\n")
     task = place.accepted("Say one", part_0="one\n", files={"README": "read it\n"})
     place.land()
-    assert place.status(task) == "closed"
+    assert (place.status(task), place.state(task)) == ("blocked", "ahead")
     assert [(tree / "part-0").read_text() for tree in trees] == ["zero\n"] * 3
     assert (trees[2] / "README").read_text() == "a person is at work\n"
     subprocess.run(["git", "checkout", "-q", "README"], cwd=trees[2], check=True, env=ENV)
     place.land()
     assert [(tree / "part-0").read_text() for tree in trees] == ["one\n"] * 3
+    assert place.status(task) == "closed"
     for tree in trees:
         status = ["git", "status", "--porcelain"]
         done = subprocess.run(status, cwd=tree, check=True, env=ENV, capture_output=True, text=True)
@@ -311,31 +316,94 @@ def test_other_ways_to_land_leave_no_merge(place, how):
 
 
 def test_a_dirty_checkout_is_left_byte_for_byte(place):
-    """The line goes ahead and the task is closed; the branch follows once the checkout is clean."""
+    """The line goes ahead; the task is to land, and names checkout and file. It lands by itself."""
     mine = place.repo.put("part-0", "unfinished\n")
     index = Path(place.repo.root, ".git/index").read_bytes()
     task = place.accepted("Say one", part_0="one\n")
     report, *_ = place.land()
-    assert place.status(task) == "closed"
-    assert report.end.behind
+    words = (
+        f"main is checked out at {place.repo.root} with changes to part-0: commit or stash them;"
+        " fleet lands by itself then"
+    )
+    assert (place.status(task), place.state(task)) == ("blocked", "ahead")
+    assert place.landing(task).why == report.end.behind == words
+    assert report.said == ((task, f"to land: {words}"),)
+    assert row_state(place.queue.get(task)).state == "to land"
     assert mine.read_text() == "unfinished\n"
     assert Path(place.repo.root, ".git/index").read_bytes() == index
     assert len(place.values()) == 1
     assert place.shown("part-0", "refs/fleet/land/main") == "one"
     second = place.accepted("Add two", part_2="two\n")
     place.land()
-    assert place.status(second) == "closed"
+    assert place.state(second) == "ahead"
+    assert place.land()[0].said == (), "told once"
     place.repo.git("checkout", "-q", "--", "part-0")
     place.land()
+    assert [place.status(each) for each in (task, second)] == ["closed", "closed"]
+    assert landing_json.unlanded(place.home) == []
     assert [place.shown(f"part-{n}") for n in (0, 2)] == ["one", "two"]
     assert mine.read_text() == "one\n"
+
+
+def test_dependents_of_work_that_is_ahead_of_its_branch_begin(place):
+    """They build on the line, which has it; what failed to land holds its dependents up."""
+    place.repo.put("part-0", "unfinished\n")
+    task = place.accepted("Say one", part_0="one\n")
+    later = place.queue.add(Draft(title="Later", depends_on=(("blocks", task),)))
+    assert place.queue.claim("me", ttl=timedelta(hours=1)) == []
+    place.land()
+    (lease,) = place.queue.claim("me", ttl=timedelta(hours=1))
+    assert lease.task.id == later.id
+    assert place.queue.get(task).waits == OnLine(into="main")
+
+
+def test_a_line_that_a_person_deleted_is_folded_again(place):
+    """The work is on nothing any more: it waits for the next train, and lands."""
+    place.repo.put("part-0", "unfinished\n")
+    task = place.accepted("Say one", part_0="one\n")
+    place.land()
+    place.repo.git("update-ref", "-d", "refs/fleet/land/main")
+    place.repo.git("checkout", "-q", "--", "part-0")
+    place.land(trains=1)
+    assert place.state(task) == "waiting"
+    place.land()
+    assert place.status(task) == "closed"
+    assert place.shown("part-0") == "one"
+
+
+def test_a_queue_that_was_not_told_of_the_line_is_told_by_the_next_lander(place, monkeypatch):
+    """The lander was killed after it wrote the record."""
+    place.repo.put("part-0", "unfinished\n")
+    task = place.accepted("Say one", part_0="one\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(LandingSettler, "tell_line", lambda self, task: None)
+        place.land()
+    assert place.queue.get(task).waits == ToLand(into="main")
+    place.land()
+    assert place.queue.get(task).waits == OnLine(into="main")
+
+
+def test_a_task_that_a_person_closed_while_it_was_ahead_stays_closed(place):
+    """The branch gets its work all the same."""
+    place.repo.put("part-0", "unfinished\n")
+    task = place.accepted("Say one", part_0="one\n")
+    place.land()
+    place.queue.close_task(place.queue.get(task), by="ann", reason="enough")
+    place.repo.git("checkout", "-q", "--", "part-0")
+    place.land()
+    assert place.queue.get(task).close_reason == "enough"
+    assert place.shown("part-0") == "one"
+    assert landing_json.unlanded(place.home) == []
 
 
 def test_a_branch_that_a_person_moved_beside_its_line_is_merged_first(place):
     """Their commit and what had landed ahead: the next train has both, verified."""
     mine = place.repo.put("part-0", "unfinished\n")
-    place.accepted("Add one", part_1="one\n")
+    note = place.repo.put("note", "mine\n")
+    first = place.accepted("Add one", part_1="one\n", files={"note": "theirs\n"})
     place.land()
+    assert place.state(first) == "ahead"
+    note.unlink()
     place.repo.git("commit", "-q", "-am", "finished")
     task = place.accepted("Add two", part_2="two\n")
     place.land()

@@ -42,7 +42,7 @@ def after(lander, repo, **report):
 
 
 def test_a_branch_behind_its_line_keeps_no_run_until_idle_waiting(lander, repo):
-    """All is landed; the branch follows when the person's checkout is clean."""
+    """A person's checkout is in the way; the branch moves by itself once it is not."""
     repo.commit("first")
     after(lander, repo, end=TrainEnd(behind="its checkout has changes"))
     assert not lander.busy

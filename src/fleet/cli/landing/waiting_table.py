@@ -19,6 +19,7 @@ _LEAST_TITLE = 20
 #: The groups of the list, in order: the states of each, its heading and its colour.
 _GROUPS: Sequence[tuple[tuple[LandingState, ...], str, str]] = (
     (("asks",), "Waits for you", "yellow"),
+    (("ahead",), "To land once your checkout is out of the way", "yellow"),
     (("testing",), "In the train", "green"),
     (("waiting",), "Waits to land", "cyan"),
     (("back",), "Sent back to its agent", "yellow"),
@@ -101,7 +102,4 @@ def _title(each: UnlandedWork | UnlandedBranch, room: int) -> Iterator[str]:
 
 def _follows(each: BranchBehind) -> str:
     commits = counted(each.commits, "commit")
-    return one_line(
-        f"{each.branch} is {commits} behind what has landed: {each.why}. Once that is out of the"
-        " way, it follows with the next fleet run or fleet land --all"
-    )
+    return one_line(f"{commits} beyond {each.branch}: {each.why}")

@@ -23,6 +23,8 @@ from fleet.schemas.shown_text import (
     some,
 )
 
+#: States of a landing in which a person is to do something.
+_FOR_YOU = ("asks", "ahead")
 #: How many tasks that wait for the same are named.
 _MOST_NAMED = 5
 #: How much of the reason of an earlier attempt is told; `fleet show` has all of it.
@@ -66,7 +68,7 @@ def rows(found: FleetStatus, now: datetime) -> list[tuple[str, str]]:
     rows += [("", found.queue_hint)] if found.queue_hint else []
     rows += [("waits", _for_trust(each)) for each in found.trust_waits]
     rows += [("waits", _for_base(each)) for each in found.base_waits]
-    rows += [("to land", _to_land(each)) for each in found.landing if each.state == "asks"]
+    rows += [("to land", _to_land(each)) for each in found.landing if each.state in _FOR_YOU]
     rows += [("landing", text) for text in _on_the_way(found)]
     rows += [("behind", one_line(text)) for text in found.behind]
     rows += [_for_you(each, now) for each in found.needs_you]
@@ -80,6 +82,8 @@ def rows(found: FleetStatus, now: datetime) -> list[tuple[str, str]]:
 
 
 def _to_land(task: LandingTask) -> str:
+    if task.why:
+        return f"{task.id} {task.title}: {one_line(task.why)}"
     return f"{task.id} {task.title}: {task.words} (fleet review {task.id})"
 
 
@@ -91,7 +95,8 @@ def _on_the_way(found: FleetStatus) -> list[str]:
     }  # fmt: skip
     counts = Counter(words[each.state] for each in found.landing if each.state in words)
     parts = [f"{count} {what}" for what, count in counts.items()]
-    return [f"{', '.join(parts)}: fleet land"] if parts else []
+    way = ": fleet land" if any(each.state == "held" for each in found.landing) else ""
+    return [f"{', '.join(parts)}{way}"] if parts else []
 
 
 def _blocked(found: FleetStatus) -> int:

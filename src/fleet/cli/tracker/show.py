@@ -77,7 +77,7 @@ def _landing(fleet: Control, task: Task, landing: Landing | None) -> list[ShownF
         return []
     words, host = landing_words(fleet, task.id, landing), landing_host(fleet, task)
     rows = [("landing", f"{words}, by host {host}" if host else words)]
-    if landing.why and landing.state in ("asks", "held", "back"):
+    if landing.why and landing.state in ("asks", "ahead", "held", "back"):
         rows += [("", line) for line in landing.why.splitlines()]
     if landing.landed is not None and landing.state == "landed":
         proof = f"proved by {landing.landed.proof}"

@@ -16,7 +16,7 @@ from fleet.control.hosts.other_hosts import store_task_file
 from fleet.control.landing.open_landings import landing_host
 from fleet.control.landing.project_git import ProjectGit
 from fleet.control.landing.waiting_list import land_rules_of
-from fleet.control.landing.withdraw import leave_train
+from fleet.control.landing.withdraw import leave_train, refuse_ahead
 from fleet.errors import FleetError, Refused
 from fleet.home import landing_json, owner_file
 from fleet.home.clone_record import branch_of
@@ -39,6 +39,8 @@ def approve(fleet: Control, task_ids: Sequence[str]) -> list[Landing]:
     branches = {each: branch_to_land_on(fleet, each) for each in task_ids}
 
     def approved(into: str, landing: Landing) -> Landing:
+        if landing.state == "ahead":
+            return landing
         if landing.state == "testing":
             return structs.replace(landing, approved_by=by)
         return structs.replace(_let_go(landing), approved_by=by, why="", into=into)
@@ -65,6 +67,7 @@ def hold(fleet: Control, task_id: str) -> Landing:
     if landing.state == "held":
         raise Refused(f"{task_id} is held already", hint=f"To let it go: {_release(task_id)}")
     landing = leave_train(fleet, task_id, landing)
+    refuse_ahead(task_id, landing)
     if landing.state == "testing":
         raise Refused(
             f"{task_id} is landing on {landing.into} right now",

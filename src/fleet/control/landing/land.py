@@ -24,7 +24,7 @@ from fleet.git.repository import checked_out_branch
 from fleet.home import clone_record, landing_json
 from fleet.home.clone_record import CloneRecord, branch_of, ref_word
 from fleet.home.landing_json import LANDERS, Landing
-from fleet.landing.land_target import LanderSetup, land_target
+from fleet.landing.land_target import LanderSetup, LandReport, land_target
 from fleet.landing.train_store import branches_behind
 from fleet.landing.waiting_work import survey, target_key
 from fleet.processes.supervisor_lock import supervisor_of
@@ -160,47 +160,41 @@ def _landed(fleet: Control, task_ids: Sequence[str], wait: bool, tell: Tell) -> 
         abandon=threading.Event(),
         shared=fleet.is_shared,
     )
-    end = _in_foreground(fleet, task_ids, setup, tell)
-    _follow_lines(setup, tell)
-    return end
+    problem = _in_foreground(fleet, task_ids, setup, tell)
+    _move_branches(setup, tell)
+    return _end(fleet, task_ids, problem)
 
 
-def _follow_lines(setup: LanderSetup, tell: Tell) -> None:
-    """Have branches follow their lines whose checkouts are clean by now."""
+def _move_branches(setup: LanderSetup, tell: Tell) -> None:
+    """Move branches to their lines where no checkout is in the way any more."""
     for learnt in branches_behind(setup.home):
         report = land_target(setup, target_key(learnt.repository, learnt.branch))
-        for text in report.end.sentences:
-            tell(text)
-        if report.problem or report.end.behind:
-            why = report.problem or report.end.behind
-            tell(f"{learnt.branch} is behind what landed ({learnt.repository}): {why}")
-        else:
-            tell(f"{learnt.branch} stands at what has landed again: {learnt.repository}")
+        _tell_all(report, tell)
+        if report.problem or not report.said:
+            tell(report.problem or report.end.behind or f"{learnt.branch} has moved")
 
 
-def _in_foreground(
-    fleet: Control, task_ids: Sequence[str], setup: LanderSetup, tell: Tell
-) -> LandEnd:
-    """Run trains until none of the tasks waits for one."""
-    said: set[str] = set()
+def _in_foreground(fleet: Control, task_ids: Sequence[str], setup: LanderSetup, tell: Tell) -> str:
+    """Run trains until no task waits for one; returns why that was left off, if it was."""
     for _ in range(_MOST_TRAINS):
         wanted = set(_on_the_way(fleet, task_ids))
         keys = [key for key, ids in survey(fleet.home).work.items() if wanted & set(ids)]
         if not keys:
             break
         report = land_target(setup, keys[0])
-        for task_id, words in report.said:
-            tell(f"{task_id}: {words}")
-        for text in report.end.sentences:
-            tell(text)
-        if report.end.behind and report.end.behind not in said:
-            said.add(report.end.behind)
-            tell(f"{keys[0].branch} is behind what landed, for now: {report.end.behind}")
+        _tell_all(report, tell)
         if report.problem:
-            return _end(fleet, task_ids, problem=report.problem)
+            return report.problem
         if set(_on_the_way(fleet, task_ids)) == wanted and not report.end.more:
-            return _end(fleet, task_ids, problem="nothing moved")
-    return _end(fleet, task_ids)
+            return "nothing moved"
+    return ""
+
+
+def _tell_all(report: LandReport, tell: Tell) -> None:
+    for task_id, words in report.said:
+        tell(f"{task_id}: {words}")
+    for text in report.end.sentences:
+        tell(text)
 
 
 def _followed(fleet: Control, task_ids: Sequence[str], tell: Tell) -> LandEnd:
@@ -242,7 +236,8 @@ def _words(fleet: Control, task_id: str) -> str:
     landing = landing_json.read(fleet.home, task_id)
     if landing is None:
         return "it waits no longer"
-    why = f": {landing.why}" if landing.why and landing.state in ("asks", "held") else ""
+    tells = landing.state in ("asks", "ahead", "held")
+    why = f": {landing.why}" if landing.why and tells else ""
     return f"{landing.words()}{why}"
 
 

@@ -27,6 +27,8 @@ class LandingTask(Struct, frozen=True, kw_only=True):
     title: str
     state: LandingState
     words: str
+    #: Which checkout and file keep the work from its branch.
+    why: str = ""
     #: The work waits for nothing but a person's word.
     to_approve: bool = False
 
@@ -68,12 +70,13 @@ def landing_tasks(fleet: Control) -> tuple[LandingTask, ...]:
             id=task_id,
             title=landing.title,
             state=landing.state,
-            words=landing.words(_tries(fleet, task_id, landing)),
+            words=landing_words(fleet, task_id, landing),
+            why=landing.why if landing.state == "ahead" else "",
             to_approve=landing.state == "asks" and landing.why_back is None,
         )
         for task_id, landing in without_closed(fleet, open_landings(fleet)).items()
     ]
-    return tuple(sorted(found, key=lambda each: (each.state != "asks", each.id)))
+    return tuple(sorted(found, key=lambda each: (each.state not in ("asks", "ahead"), each.id)))
 
 
 def landing_of(fleet: Control, task: Task) -> Landing | None:
@@ -119,16 +122,12 @@ def landing_of_run(fleet: Control, receipt: Receipt) -> Landing | None:
 
 
 def landing_words(fleet: Control, task_id: str, landing: Landing) -> str:
-    """How far a landing is, and what a branch behind the line waits for."""
-    words = landing.words(_tries(fleet, task_id, landing))
-    if landing.state == "landed" and landing.repository and _stands_behind(landing):
-        why = why_behind(fleet.home, landing.repository, landing.into)
-        words += f"; {landing.into} is behind it, and follows later: {why}"
-    return words
+    """How far a landing is, in words."""
+    return landing.words(_tries(fleet, task_id, landing))
 
 
 def why_behind(home: Home, root: str, branch: str) -> str:
-    """What kept a branch from following the line when a lander last looked, with the directory."""
+    """What kept a branch from its line when a lander last looked, with the directory."""
     from fleet.git.repository import find
     from fleet.landing.train_store import TrainPlace
 
@@ -170,12 +169,20 @@ def _sent_back(fleet: Control, each: "InProgress", landing: Landing | None) -> "
 
 
 def behind_words(fleet: Control) -> tuple[str, ...]:
-    """The branches that stand behind what has landed, each with what was in the way."""
+    """The branches that stand behind their lines though no task is to land there, each with what
+    was in the way: a commit of the remote, or one that takes work back.
+    """
     from fleet.landing.train_store import branches_behind
 
+    told = {
+        (each.repository, each.into)
+        for each in open_landings(fleet).values()
+        if each.state == "ahead"
+    }
     return tuple(
-        f"{each.branch} of {each.repository} is behind what has landed: {each.behind}"
+        f"{each.branch} of {each.repository}: {each.behind}"
         for each in branches_behind(fleet.home)
+        if (each.repository, each.branch) not in told
     )
 
 
@@ -185,12 +192,3 @@ def _tries(fleet: Control, task_id: str, landing: Landing) -> int:
     from fleet.control.landing.waiting_list import land_rules_of
 
     return land_rules_of(fleet, task_id).tries
-
-
-def _stands_behind(landing: Landing) -> bool:
-    """The line is ahead of the branch: then fleet keeps a ref, read here without starting git."""
-    from fleet.git.repository import commit_in_files, find
-
-    repo = find(landing.repository)
-    ref = f"refs/fleet/land/{landing.into}"
-    return repo is not None and bool(commit_in_files(repo, ref))

@@ -91,8 +91,8 @@ class _RevertSettler(LandingSettler):
         self.problem = f"{sent.words}\n{sent.output}".strip()
         return False
 
-    def landed(self, work: WaitingWork, landed: LandedAs) -> None:
-        del work
+    def landed(self, work: WaitingWork, landed: LandedAs, behind: str = "") -> None:
+        del work, behind
         self.commit = landed.commit
 
 

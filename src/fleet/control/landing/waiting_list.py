@@ -62,7 +62,9 @@ class UnlandedWork(Struct, frozen=True, kw_only=True):
 
 
 class BranchBehind(Struct, frozen=True, kw_only=True):
-    """A branch that stands behind the line: a working tree of the branch is in the way."""
+    """A branch that stands behind its line: a working tree of the branch is in the way of a commit
+    of the remote, or of one that takes work back.
+    """
 
     repository: str
     branch: str
@@ -120,7 +122,7 @@ def waiting_list(fleet: Control) -> WaitingList:
     older = {each: root for each, root in clones.items() if each not in open_ones}
     return WaitingList(
         work=tuple(work),
-        behind=tuple(one for root in projects for one in _behind(fleet, projects[root])),
+        behind=tuple(one for root in projects for one in _behind(fleet, projects[root], work)),
         before=tuple(_from_before(fleet, older, projects)),
         trouble=tuple(trouble),
         **_of_other_hosts(fleet),
@@ -153,7 +155,7 @@ def _by_other_host(fleet: Control, task: Task) -> str:
 
 #: The order of the list: what needs a person comes first.
 _ORDER: tuple[LandingState, ...] = (
-    "asks", "testing", "waiting", "back", "held", "landed",
+    "asks", "ahead", "testing", "waiting", "back", "held", "landed",
 )  # fmt: skip
 
 
@@ -210,7 +212,11 @@ def _clones(fleet: Control) -> dict[str, str]:
     return found
 
 
-def _behind(fleet: Control, project: ProjectGit) -> list[BranchBehind]:
+def _behind(
+    fleet: Control, project: ProjectGit, work: Sequence[UnlandedWork]
+) -> list[BranchBehind]:
+    """The branches that stand behind their lines, unless a task that is to land there says so."""
+    told = {(each.repository, each.into) for each in work if each.state == "ahead"}
     return [
         BranchBehind(
             repository=project.root,
@@ -219,6 +225,7 @@ def _behind(fleet: Control, project: ProjectGit) -> list[BranchBehind]:
             why=why_behind(fleet.home, project.root, branch),
         )
         for branch, count in project.lines_ahead()
+        if (project.root, branch) not in told
     ]
 
 

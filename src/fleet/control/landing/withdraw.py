@@ -31,6 +31,7 @@ def withdraw(fleet: Control, task_id: str, *, afresh: bool = False) -> None:
     if landing_json.doubt(fleet.home, task_id):
         return  # what is not as fleet wrote it does not land
     landing = leave_train(fleet, task_id, landing)
+    refuse_ahead(task_id, landing)
     if landing.state == "landed":
         raise Refused(
             f"{task_id} has {landing.words()}: its lander was killed before it could say so",
@@ -38,7 +39,7 @@ def withdraw(fleet: Control, task_id: str, *, afresh: bool = False) -> None:
         )
 
     def back(now: Landing) -> Landing | None:
-        if now.state in ("testing", "landed"):
+        if now.state in ("testing", "ahead", "landed"):
             return None
         kept = now.why_back if now.state == "asks" and not afresh else None
         return structs.replace(
@@ -57,6 +58,17 @@ def withdraw(fleet: Control, task_id: str, *, afresh: bool = False) -> None:
         raise Refused(
             f"{task_id} is landing on {landing.into} right now",
             hint="Give the same command again in a moment: fleet land says how far it is.",
+        )
+
+
+def refuse_ahead(task_id: str, landing: Landing) -> None:
+    """Raise Refused for work that others were verified with, and that only a checkout keeps from
+    its branch.
+    """
+    if landing.state == "ahead":
+        raise Refused(
+            f"{task_id} is to land, and other work is verified with it: {landing.why}",
+            hint=f"To take it back once it has landed: fleet land --revert {task_id}",
         )
 
 

@@ -39,7 +39,7 @@ _DIALECT = {
     # An array is filled once, before the update: a subquery that may run again would lock more.
     "is_picked": "id = ANY (ARRAY({picked}))",
     # A function, so that a claim does not set up a plan of twenty nodes that it seldom runs.
-    "waits_for_others": "fleet.waits_for_others(:now, tasks.id)",
+    "waits_for_others": "fleet.has_unmet_dependency(:now, tasks.id)",
     "lock_graph": "SELECT pg_advisory_xact_lock(1718379877, 2)",
     "fits_host": named_sql.load("placement.sql")["fits_host"],
 }

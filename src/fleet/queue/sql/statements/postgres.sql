@@ -31,7 +31,7 @@ SELECT {server_time}
 
 -- name: is_made
 SELECT 1 WHERE to_regclass('fleet.meta') IS NOT NULL
-           AND to_regprocedure('fleet.waits_for_others(bigint, text)') IS NOT NULL
+           AND to_regprocedure('fleet.has_unmet_dependency(bigint, text)') IS NOT NULL
 
 -- name: has_meta
 SELECT 1 WHERE to_regclass('fleet.meta') IS NOT NULL
@@ -65,7 +65,7 @@ INSERT INTO meta (key, value) VALUES ('prefix', :prefix) ON CONFLICT DO NOTHING
 -- name: create_waits_for_others
 -- The number of `:now` is $1. The cost keeps the planner from sorting tasks instead of walking
 -- `tasks_waiting`. A change of the text needs another name, or queues keep the function they have.
-CREATE OR REPLACE FUNCTION fleet.waits_for_others(bigint, text) RETURNS boolean
+CREATE OR REPLACE FUNCTION fleet.has_unmet_dependency(bigint, text) RETURNS boolean
 LANGUAGE plpgsql STABLE COST 10000 SET search_path = fleet AS $waits$
 BEGIN
     RETURN (SELECT {unmet_dependency} FROM tasks WHERE tasks.id = $2);

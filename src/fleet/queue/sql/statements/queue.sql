@@ -12,6 +12,10 @@
 (EXISTS (SELECT 1 FROM dependencies own WHERE own.task_id = tasks.id LIMIT 1 OFFSET 0)
  AND {waits_for_others})
 
+-- name: holds_others
+-- Work that is on the line of its branch (the kind `OnLine`) holds up no other.
+(target.status NOT IN ('closed', 'pinned') AND substr(target.waits, 2, 13) <> '"kind":"line"')
+
 -- name: unmet_dependency
 -- CROSS JOIN makes SQLite join in the written order.
 EXISTS (
@@ -25,7 +29,7 @@ EXISTS (
     CROSS JOIN dependencies d
     CROSS JOIN tasks target
     WHERE d.task_id = line.id AND target.id = d.depends_on_id AND (
-          (d.type IN ('blocks', 'conditional-blocks') AND target.status NOT IN ('closed', 'pinned'))
+          (d.type IN ('blocks', 'conditional-blocks') AND {holds_others})
        OR (d.type = 'parent-child' AND target.defer_until > :now)
        OR (d.type = 'waits-for' AND {children_outstanding}))
 )

@@ -139,7 +139,7 @@ WHERE c.task_id IN ($) ORDER BY c.created_at, c.id
 
 -- name: holds_up
 -- The edge holds its task up now. `any-children` is satisfied by the first closed child.
-((d.type IN ('blocks', 'conditional-blocks') AND target.status NOT IN ('closed', 'pinned'))
+((d.type IN ('blocks', 'conditional-blocks') AND {holds_others})
  OR (d.type = 'waits-for' AND {children_outstanding}))
 
 -- name: blocking_edges

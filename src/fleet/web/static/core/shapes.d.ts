@@ -346,7 +346,7 @@ export interface LandedWork {
 }
 
 export interface Landing {
-  state: "asks" | "back" | "held" | "landed" | "testing" | "waiting";
+  state: "ahead" | "asks" | "back" | "held" | "landed" | "testing" | "waiting";
   why: string;
   why_back: "checks" | "conflict" | "review" | "rules" | "verify" | null;
   repository: string;
@@ -432,6 +432,11 @@ export interface NowChange {
   counts: GroupCounts;
   rows: TaskRow[];
   gone: string[];
+}
+
+export interface OnLine {
+  kind: "line";
+  into: string;
 }
 
 export interface OutOfAttempts {
@@ -710,7 +715,7 @@ export interface Task {
   runs: number;
   attempts: number;
   last_host: string;
-  waits: Asks | Proposed | PlanWritten | NeedsApproval | ToLand | CannotLand | Compared | OutOfAttempts | OutOfScope | BudgetSpent | ToMend | Halted | TakenBack | ClosedPastFleet | SetAside | null;
+  waits: Asks | Proposed | PlanWritten | NeedsApproval | ToLand | OnLine | CannotLand | Compared | OutOfAttempts | OutOfScope | BudgetSpent | ToMend | Halted | TakenBack | ClosedPastFleet | SetAside | null;
   cwd: string | null;
   coder: string | null;
   model: string | null;
@@ -750,7 +755,7 @@ export interface TaskRow {
   attempt: number;
   attempts: number;
   verdict: "checked" | "out of scope" | "rejected" | "unchecked" | null;
-  landing: "asks" | "back" | "held" | "landed" | "testing" | "waiting" | null;
+  landing: "ahead" | "asks" | "back" | "held" | "landed" | "testing" | "waiting" | null;
   landing_words: string;
   spent: Spend;
   run: RunNow | null;
