@@ -7,6 +7,7 @@ from fleet.cli.run.run import NEEDS_YOU
 from fleet.control import Control, verify_proposal
 from fleet.home import landing_json
 from fleet.schemas import Settings
+from tests.docs.test_docs import ROOT
 from tests.repos import Repo
 from tests.story.scene import PATIENCE, Scene
 
@@ -163,3 +164,19 @@ def test_settings_that_exclude_each_other_are_refused_when_they_are_set(project)
     assert scene.home.config.read_text() == before
     old = scene.fleet("bd", "create", "one", "--isolation", "none")
     assert "--isolation is now --work-in" in old.stderr
+
+
+def test_a_home_of_an_earlier_fleet_says_what_was_converted(tmp_path):
+    """Each surface that reads the file says so, until the next change writes it."""
+    scene = Scene(tmp_path)
+    text = (ROOT / "tests/data/earlier_runtime.toml").read_text()
+    scene.home.config.write_text(text.replace('queue = "beads"', 'queue = "embedded"'))
+    words = "isolation = none is now work_in = directory"
+    assert words in scene.fleet("config", "show").stdout
+    assert words in scene.fleet("doctor").stdout
+    supervisor = scene.supervise("--until-idle")
+    assert supervisor.wait(PATIENCE) == 0
+    assert [line["text"] for line in scene.log("config_converted") if words in line["text"]]
+    assert words in scene.fleet("config", "set", "max_concurrent=4").stderr
+    assert "isolation" not in scene.home.config.read_text()
+    assert words not in scene.fleet("config", "show").stdout

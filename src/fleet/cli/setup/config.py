@@ -11,6 +11,7 @@ from fleet.cli import task_ids
 from fleet.cli.json_output import print_json
 from fleet.cli.terminal_text import folded, painted, print_line
 from fleet.config import Setting, projects
+from fleet.control import Control
 from fleet.control.edit_config import set_project_settings, set_settings, shown_settings
 from fleet.control.landing.trust_remote import trust_upstream
 from fleet.control.task_directory import checked_directory
@@ -84,6 +85,13 @@ def set_(assignments: tuple[str, ...], project: str | None) -> None:
     settings of all projects.
     """
     fleet = control.opened()
+    _set(fleet, assignments, project)
+    if fleet.config.converted:
+        text = f"runtime.toml was of an earlier fleet: {'; '.join(fleet.config.converted)}"
+        print_line(text, err=True)
+
+
+def _set(fleet: Control, assignments: tuple[str, ...], project: str | None) -> None:
     if project is None:
         for name, value in set_settings(fleet, assignments).items():
             click.echo(f"{name} = {value}")
