@@ -1,19 +1,21 @@
-"""What a subject can add to the supervisor, and the subjects that fleet comes with.
+"""What a subject can add to fleet, and the subjects that fleet comes with.
 
 A subject is registered here by name and is named nowhere else in the supervisor. Installed packages
 add their own: see docs/extending.md.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
 
 from msgspec import Struct
 
 from fleet.errors import BadInput
-from fleet.schemas import Event, Outcome, Receipt
+from fleet.schemas import Event, Outcome, Policy, Receipt, Task
+from fleet.schemas.task_state import Wait
 
 if TYPE_CHECKING:
     from fleet.runs.outcome_history import Ending
@@ -145,7 +147,7 @@ class RunObserver(Protocol):
     def started(self, run: "ActiveRun") -> None:
         """Follow a run that was started, or adopted from an earlier supervisor."""
 
-    def events(self, run: "ActiveRun", events: Sequence[Event]) -> StopRun:  # noqa: ARG002
+    def events(self, run: "ActiveRun", events: Sequence[Event]) -> StopRun:
         """React to what a run has just printed; `run.totals` counts it already.
 
         There are no events where the run wrote to stderr alone, or lines that mean nothing.
@@ -155,18 +157,18 @@ class RunObserver(Protocol):
     def begin_tick(self, tick: Tick) -> None:
         """Prepare a round of `tick`; called once a second also while there are no runs."""
 
-    def tick(self, run: "ActiveRun", tick: Tick) -> StopRun:  # noqa: ARG002
+    def tick(self, run: "ActiveRun", tick: Tick) -> StopRun:
         """Check a run, once a second."""
         return None
 
-    def exited(self, run: "ActiveRun", outcome: Outcome) -> Outcome:  # noqa: ARG002
+    def exited(self, run: "ActiveRun", outcome: Outcome) -> Outcome:
         """Return the outcome of a run whose processes are gone, or one that replaces it.
 
         Called again where the end of the run has to be tried again.
         """
         return outcome
 
-    def ended(self, run: "ActiveRun", end: "RunEnd") -> "Ending":  # noqa: ARG002
+    def ended(self, run: "ActiveRun", end: "RunEnd") -> "Ending":
         """Return the ending of a run that was judged, or one that replaces it. Nothing is written
         yet: after an OSError it is called again.
         """
@@ -205,11 +207,148 @@ def observers(state: "SupervisorState") -> Iterator[RunObserver]:
             yield observer
 
 
+# Gates: reasons why a task does not start now. The supervisor asks them as it claims, starts and
+# wakes tasks, with what it has in memory; surfaces ask the same with what files tell.
+
+
+class SubjectFacts(Struct, frozen=True, kw_only=True):
+    """What one subject knows, of the home at a moment or of one task. Each subject has a class of
+    its own, whose defaults say that nothing is in the way.
+    """
+
+
+_F = TypeVar("_F", bound=SubjectFacts)
+
+
+def _of(known: tuple[SubjectFacts, ...], kind: type[_F]) -> _F:
+    for each in known:
+        if isinstance(each, kind):
+            return each
+    return kind()
+
+
+class HomeMoment(Struct, frozen=True, kw_only=True):
+    """What decides at one moment which tasks of a home may start."""
+
+    now: datetime
+    #: A supervisor runs.
+    supervised: bool = True
+    paused: bool = False
+    #: The error of the queue's last call, and what the machine is short of; empty: all is well.
+    queue_problem: str = ""
+    shortage: str = ""
+    #: Tasks in hand, and how many there may be; 0 slots: the reader takes no part in that.
+    runs: int = 0
+    slots: int = 0
+    #: The name that the home's supervisor claims tasks under.
+    owner: str = ""
+    facts: tuple[SubjectFacts, ...] = ()
+
+    def of(self, kind: type[_F]) -> _F:
+        """What a subject knows of the home."""
+        return _of(self.facts, kind)
+
+
+class TaskStart(Struct, frozen=True, kw_only=True):
+    """A task that is to start, with the records about the task."""
+
+    task: Task
+    #: The directory as the task names it, whether it is missing here, and the configured project.
+    cwd: str = ""
+    is_missing: bool = False
+    project: str = ""
+    #: The coders that the task may run with, its own first.
+    coders: tuple[str, ...] = ()
+    policy: Policy = Policy()
+    #: The tasks that it waits for.
+    blockers: tuple[str, ...] = ()
+    #: Why the supervisor put the task off, as it noted; empty: nothing was noted.
+    put_off: str = ""
+    facts: tuple[SubjectFacts, ...] = ()
+
+    def of(self, kind: type[_F]) -> _F:
+        """What a subject knows of the task."""
+        return _of(self.facts, kind)
+
+
+class Gate(Protocol):
+    """A reason why tasks do not start. Pure: the same values get the same answer everywhere."""
+
+    def why_none(self, at: HomeMoment) -> Wait | None:
+        """Why no task at all may start now; None: this gate lets tasks start."""
+        return None
+
+    def why_not(self, start: TaskStart, at: HomeMoment) -> Wait | None:
+        """Why this task may not start now; None: this gate does not hold the task."""
+        return self.why_none(at)
+
+
+#: The gates of fleet in the order in which people are told: first what concerns the task alone,
+#: then what it shares with others, last what holds all tasks.
+GATES = (
+    "fleet.home.compare_json:NotCompared",
+    "fleet.home.start_gates:IsWork",
+    "fleet.home.trusted_commands:CommandsTrusted",
+    "fleet.home.base_wait:BaseHolds",
+    "fleet.coders.trusted_files:CoderTrusted",
+    "fleet.home.start_gates:Unassigned",
+    "fleet.home.start_gates:DirectoryIsThere",
+    "fleet.home.start_gates:Dependencies",
+    "fleet.home.start_gates:NotDeferred",
+    "fleet.spending.budget_gates:TaskBudget",
+    "fleet.spending.budget_gates:ProjectBudget",
+    "fleet.accounts.account_gate:AccountRoom",
+    "fleet.home.start_gates:NotPutOff",
+    "fleet.queue.sql.hosts.host_gate:HostFits",
+    "fleet.home.start_gates:Supervised",
+    "fleet.home.start_gates:NotPaused",
+    "fleet.home.start_gates:QueueAnswers",
+    "fleet.home.start_gates:MachineHasRoom",
+    "fleet.spending.budget_gates:DayBudget",
+    "fleet.home.start_gates:SlotIsFree",
+)
+
+
+@cache
+def own_gates() -> tuple[Gate, ...]:
+    """The gates that fleet comes with."""
+    return tuple(_named(name)() for name in GATES)
+
+
+@cache
+def gates() -> tuple[Gate, ...]:
+    """All gates, for the supervisor. Raises BadInput for a package that cannot be loaded.
+
+    Surfaces do without those of packages: what they hold is put off, and the row says why.
+    """
+    return tuple(make() for make in _registered("GATES", GATES))
+
+
+def why_none(gates: Iterable[Gate], at: HomeMoment) -> Wait | None:
+    """The first reason why no task at all may start; None: tasks start."""
+    for gate in gates:
+        if (wait := gate.why_none(at)) is not None:
+            return wait
+    return None
+
+
+def why_not(gates: Iterable[Gate], start: TaskStart, at: HomeMoment) -> Wait | None:
+    """The first reason why a task may not start; None: no gate holds the task. The order of the
+    gates decides which reason people see.
+    """
+    for gate in gates:
+        if (wait := gate.why_not(start, at)) is not None:
+            return wait
+    return None
+
+
 # How a name becomes what it stands for.
 
 
 def _registered(kind: str, built_in: tuple[str, ...]) -> Iterator[Any]:
     """What is registered under the name of a tuple: fleet's own, then that of packages by name."""
+    from importlib.metadata import entry_points  # which takes longer than most commands have
+
     for name in built_in:
         yield _named(name)
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):

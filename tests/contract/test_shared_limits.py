@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from fleet.accounts.account_gate import seat_for
 from fleet.accounts.account_state import (
     EMPTY,
     AccountReset,
@@ -14,8 +15,9 @@ from fleet.accounts.account_state import (
     held_logins,
 )
 from fleet.accounts.candidates import place_of
-from fleet.accounts.choose_account import Wait
+from fleet.accounts.choose_account import AccountWait
 from fleet.config import Config
+from fleet.extend import HomeMoment, TaskStart
 from fleet.home import Home, make_home
 from fleet.home.journal import Log
 from fleet.queue.sql.postgres import open_postgres
@@ -76,7 +78,9 @@ def beat(queue, *states):
 def seat(state):
     task = a_task(id="fleet-1")
     place = place_of(state.home, state.config, task)
-    return state.accounts.choose(state.config, place, task.id, None, NOW)
+    seats = state.accounts.seats(state.config, place, task.id, None, NOW)
+    at = HomeMoment(now=NOW, facts=(state.accounts.facts(),))
+    return seat_for(TaskStart(task=task, facts=(seats,)), at)
 
 
 FIVE_HOURS = RateLimit(kind="five_hour", status="rejected", resets_at=NOW + timedelta(hours=2))
@@ -89,10 +93,10 @@ def test_a_limit_that_one_host_met_holds_the_others_with_the_same_key(queue, hos
     another = host("another", account="work", key="sk-2")
     tell_limit(one, "work", LimitRefused(FIVE_HOURS, running=3, model="sonnet"))
     beat(queue, one, same, another)
-    assert isinstance(found := seat(same), Wait)
+    assert isinstance(found := seat(same), AccountWait)
     assert found.until >= NOW + timedelta(hours=2)
     assert "account other-name: host one has the same key" in same.said[-1]
-    assert not isinstance(seat(another), Wait)
+    assert not isinstance(seat(another), AccountWait)
     assert one.accounts.accounts.state("work") == EMPTY, "a host does not hear of itself"
 
 

@@ -224,7 +224,7 @@ def test_a_task_that_waits_for_an_account_says_so(place):
         place.env["TOKEN_ONE"] = token
         assert place.fleet("account", "pause", "one").returncode == 0
         for command in (("show", waits), ("status",)):
-            assert "one is paused (fleet account resume one)" in place.fleet(*command).stdout
+            assert "one is paused: fleet account resume one" in place.fleet(*command).stdout
 
 
 def test_a_chain_leads_only_to_accounts_and_coders_that_exist(place):

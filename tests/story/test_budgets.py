@@ -100,7 +100,7 @@ def test_a_supervisor_does_not_wait_until_midnight_to_be_idle(scene):
     assert scene.supervise("--until-idle").wait(30) == NEEDS_YOU
     assert (scene.status(second), scene.runs(second)) == ("open", [])
     assert len(scene.runs(first)) == 1
-    assert "a budget is spent" in scene.log("idle")[-1]["text"]
+    assert f"the day's budget of {scene.project} is spent" in scene.log("idle")[-1]["text"]
 
 
 def test_a_spent_account_gets_no_work_and_the_next_one_does(scene):

@@ -87,7 +87,10 @@ def test_a_run_until_idle_does_not_wait_for_a_coder_that_is_not_trusted(scene):
     assert scene.until_ended(supervisor) == 0
     assert (scene.status(task), scene.runs(task)) == ("open", [])
     said = scene.fleet("log", "20", "--json").stdout
-    assert "1 task waits for you (fleet status): coder mine: " in said
+    assert (
+        "1 task waits for you (fleet status): no person has trusted the file of the coder mine"
+        in said
+    )
     (released,) = scene.log("released")
     again = scene.queue.get(task).not_before
     assert again > datetime.fromisoformat(released["ts"]) + timedelta(minutes=30)

@@ -248,6 +248,12 @@ def own_outages(state: AccountState, task_id: str) -> int:
     return known.alone + known.others if known is not None else 0
 
 
+def probes_of(state: AccountState) -> set[str]:
+    """The tasks that try the account, or what is held of its login, for all others."""
+    holds = (record.hold for record in state.faults.values())
+    return {state.pace.probe, *(hold.probe for hold in holds if hold is not None)} - {""}
+
+
 def is_being_tried(state: AccountState, task_id: str, trying: frozenset[str]) -> bool:
     """Whether a task waits for the one that tries the account. `trying`: the tasks at work.
 

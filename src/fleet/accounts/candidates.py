@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fleet import coders
 from fleet.accounts.account_state import AccountState
-from fleet.accounts.choose_account import AccountStanding, Seat, Wait, unavailable
+from fleet.accounts.choose_account import AccountStanding, AccountWait, Seat, unavailable
 from fleet.config import Config
 from fleet.errors import BadInput, InvalidTask
 from fleet.home import Home
@@ -132,7 +132,7 @@ def find(name: str, coder: str, config: Config) -> Account:
     raise BadInput(f"there is no account {name}", hint=f"Known: {known}. See: fleet accounts")
 
 
-def resting(account: Account, state: AccountState, now: datetime) -> Wait | None:
+def resting(account: Account, state: AccountState, now: datetime) -> AccountWait | None:
     """Why an account gets no new work, however few agents run there; None: the
     account gets work.
     """
@@ -148,7 +148,7 @@ def all_resting(
         # A name without a declared account is that of a coder whose own login is used.
         rest = resting(config.accounts.get(name) or own_login(name, config), state, now)
         if rest is not None and not rest.person:
-            found[name] = rest.until
+            found[name] = rest.free_at
     return found
 
 
@@ -186,6 +186,6 @@ def _seats(coder: str, model: str, place: Place, config: Config, home: Path) -> 
 
 
 def _seat(account: Account, model: str, place: Place, home: Path) -> Seat:
-    coders.find(account.coder, home)
+    coders.check(account.coder, home)
     asked = coders.model_of(account.coder, model, home, inherited=not model)
     return Seat(account=account, model=asked, project=place.cwd)

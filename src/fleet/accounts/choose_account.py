@@ -15,6 +15,7 @@ from fleet.accounts.account_state import (
     EMPTY,
     STEP,
     AccountState,
+    Pace,
     agents_allowed,
     is_being_tried,
     rests_until,
@@ -22,9 +23,11 @@ from fleet.accounts.account_state import (
 from fleet.accounts.login_faults import Use, hold_for
 from fleet.accounts.rate_windows import end_of, full_window, headroom
 from fleet.schemas.account import Account
+from fleet.schemas.shown_text import counted
+from fleet.schemas.task_state import Wait, WayOn
 
 #: How long a task waits for the one that tries the account for all others.
-_PROBING = timedelta(seconds=5)
+PROBING = timedelta(seconds=5)
 #: How long a task waits for a secret that is being fetched, or a login that is being renewed.
 _READYING = timedelta(seconds=1)
 #: How long a task waits for an account that only a person can open.
@@ -80,18 +83,16 @@ class Go(Struct, frozen=True, kw_only=True):
     proving: bool = False
 
 
-class Wait(Struct, frozen=True, kw_only=True):
+class AccountWait(Wait, frozen=True, kw_only=True):
     """Why a seat, or every seat of a task, takes no work now, and from when on a seat may."""
 
+    gate: str = "account"
     #: The account that is available first; empty: the task has no seat at all.
     account: str = ""
-    until: datetime
-    why: str
+    #: When the task asks again. `until` is set only where the wait has an end of its own.
+    free_at: datetime
     #: The account has as many agents as it may.
     busy: bool = False
-    #: A person has to do something about it, or may: at `until` it is tried again (`again`).
-    person: bool = False
-    again: bool = False
 
 
 def choose(
@@ -101,13 +102,13 @@ def choose(
     now: datetime,
     *,
     session_on: str = "",
-    pause: timedelta = _PROBING,
-) -> Go | Wait:
+    pause: timedelta = PROBING,
+) -> Go | AccountWait:
     """The seat for a task, or until when the task waits.
 
     `session_on` is the account that holds the task's session, `pause` the wait for a busy account.
     """
-    taken: list[Wait] = []
+    taken: list[AccountWait] = []
     for stage in stages:
         free: list[tuple[float, Go]] = []
         for seat in stage:
@@ -124,8 +125,8 @@ def choose(
             return max(free, key=lambda each: each[0])[1]
     if not taken:
         text = "no account has a weight"
-        return Wait(until=now + _FOR_A_PERSON, why=text, person=True)
-    first = min(taken, key=lambda each: each.until)
+        return AccountWait(free_at=now + _FOR_A_PERSON, reason=text, person=True)
+    first = min(taken, key=lambda each: each.free_at)
     return structs.replace(first, person=all(each.person for each in taken))
 
 
@@ -134,18 +135,18 @@ def busy_pause(typical: float) -> timedelta:
     return timedelta(seconds=min(max(typical * _SHARE, _SOONEST), _LATEST))
 
 
-def retry_at(wait: Wait, waiting: int, dice: float, now: datetime) -> datetime:
+def retry_at(wait: AccountWait, waiting: int, dice: float, now: datetime) -> datetime:
     """`not_before` for a task without a seat.
 
     `waiting` is how many tasks already wait for the same account: the more, the further their
     retries are spread. `dice` is between 0 and 1.
     """
     if wait.busy:
-        pause = (wait.until - now) * min(1 + waiting / 4, 16)
+        pause = (wait.free_at - now) * min(1 + waiting / 4, 16)
         return now + min(pause, timedelta(seconds=_LATEST)) * (0.5 + dice)
     if waiting <= 1:
-        return wait.until + _SPREAD * dice
-    return wait.until + _SPREAD + min(_SPREAD * waiting, _WIDEST) * dice
+        return wait.free_at + _SPREAD * dice
+    return wait.free_at + _SPREAD + min(_SPREAD * waiting, _WIDEST) * dice
 
 
 def unavailable(
@@ -153,41 +154,53 @@ def unavailable(
     state: AccountState,
     standing: AccountStanding,
     now: datetime,
-    pause: timedelta = _PROBING,
-) -> Wait | None:
+    pause: timedelta = PROBING,
+) -> AccountWait | None:
     """Why a seat is not free, and until when; None: the seat is free."""
     account, pace = seat.account, state.pace
     name = account.name
     if not account.enabled:
-        text = f"{name} is paused (fleet account resume {name})"
-        return Wait(account=name, until=now + _FOR_A_PERSON, why=text, person=True)
+        return AccountWait(
+            account=name, free_at=now + _FOR_A_PERSON, person=True, reason=f"{name} is paused",
+            way_on=WayOn(verb="", line=f"fleet account resume {name}"),
+        )  # fmt: skip
     if standing.trouble:
-        until = standing.trouble_until or now + _FOR_A_PERSON
-        again = standing.trouble_until is not None
-        return Wait(account=name, until=until, why=standing.trouble, person=True, again=again)
+        ends = standing.trouble_until
+        return AccountWait(
+            account=name, free_at=ends or now + _FOR_A_PERSON, until=ends, reason=standing.trouble,
+            person=True, again=ends is not None,
+        )  # fmt: skip
     if standing.readying:
-        return Wait(account=name, until=now + _READYING, why=standing.readying)
+        return AccountWait(account=name, free_at=now + _READYING, reason=standing.readying)
     if (full := full_window(state.windows, seat.model, account.stop_at, now)) is not None:
         text = f"{name} waits for its limit to reset ({full.kind})"
-        return Wait(account=name, until=end_of(full), why=text)
+        return AccountWait(account=name, free_at=end_of(full), until=end_of(full), reason=text)
     if (hold := hold_for(state.faults, seat.use, standing.at_work, now)) is not None:
-        text = f"{name} gets no work: {hold.text}"
-        return Wait(account=name, until=hold.until, why=text, person=True, again=True)
-    if (until := rests_until(pace, now)) is not None:
-        return Wait(account=name, until=until, why=f"{name} was refused and rests")
+        return AccountWait(
+            account=name, free_at=hold.until, until=hold.until, person=True, again=True,
+            reason=f"{name} gets no work: {hold.text}",
+            way_on=WayOn(verb="", line=f"fleet account resume {name}"),
+        )  # fmt: skip
+    if (rests := rests_until(pace, now)) is not None:
+        text = f"{name} was refused and rests"
+        return AccountWait(account=name, free_at=rests, until=rests, reason=text)
     tried = is_being_tried(state, standing.task_id, standing.at_work)
     if _unproven(state, standing) and tried:
-        text = f"{name} is being tried by {pace.probe}"
-        return Wait(account=name, until=now + _PROBING, why=text)
+        text = f"{name}: {_why_unproven(pace)}, {pace.probe} tries first"
+        return AccountWait(account=name, free_at=now + PROBING, reason=text)
     raised = None if pace.unproven else agents_allowed(pace, now)
     if raised is not None and standing.running >= raised:
-        text = f"{name} may have {raised} at work for now"
-        return Wait(account=name, until=now + STEP, why=text)
+        text = f"{name}: its rate limit just reset, only {counted(raised, 'run')} allowed for now"
+        return AccountWait(account=name, free_at=now + STEP, reason=text)
     if standing.running >= account.max_concurrent:
-        agents = "1 agent" if standing.running == 1 else f"{standing.running} agents"
-        text = f"{name} has {agents} at work"
-        return Wait(account=name, until=now + pause, why=text, busy=True)
+        text = f"{name} has {counted(standing.running, 'agent')} at work"
+        return AccountWait(account=name, free_at=now + pause, reason=text, busy=True)
     return None
+
+
+def _why_unproven(pace: Pace) -> str:
+    """Why one task has to try an account before others use the account."""
+    return "its rate limit just reset" if pace.unproven else "its login ends soon"
 
 
 def _unproven(state: AccountState, standing: AccountStanding) -> bool:

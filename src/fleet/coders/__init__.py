@@ -74,6 +74,12 @@ def find(name: str, home: Path | None = None) -> "type[Coder]":
     return found
 
 
+def check(name: str, home: Path | None = None) -> None:
+    """Raise BadInput for an unknown name and for a broken coder. Imports none of fleet's own."""
+    if name not in _REGISTRY:
+        find(name, home)
+
+
 def make(
     name: str,
     model: str | None = None,

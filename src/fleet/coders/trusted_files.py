@@ -12,9 +12,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.errors import BadInput
+from fleet.extend import Gate, HomeMoment, SubjectFacts, TaskStart
 from fleet.files import lenient_read
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import stamp_of
+from fleet.schemas.task_state import Wait, WayOn
 
 FILE = "trusted-coders.json"
 FOLDER = "coders"
@@ -34,6 +36,10 @@ _RECORD = JsonRecord(dict[str, TrustedFile])
 class Untrusted(BadInput):
     """No person has trusted this coder's file with this content."""
 
+    def __init__(self, coder: str, message: str) -> None:
+        super().__init__(message)
+        self.coder = coder
+
 
 def read_trusted(path: Path) -> bytes:
     """The content of a coder's file. Raises Untrusted, and BadInput if it cannot be read."""
@@ -42,7 +48,8 @@ def read_trusted(path: Path) -> bytes:
     if known is None or known.sha256 != _digest(data):
         what = "was changed since it was trusted" if known else "is not trusted"
         way = f"fleet coders trust {path.stem}"
-        raise Untrusted(f"coder {path.stem}: {path} {what}; read it, and if it is yours: {way}")
+        text = f"coder {path.stem}: {path} {what}; read it, and if it is yours: {way}"
+        raise Untrusted(path.stem, text)
     return data
 
 
@@ -120,3 +127,22 @@ def _digest(data: bytes) -> str:
     from hashlib import sha256  # most homes have no such file
 
     return sha256(data).hexdigest()
+
+
+class StrangeCoders(SubjectFacts, frozen=True, kw_only=True):
+    """The coders whose files no person has trusted."""
+
+    names: frozenset[str] = frozenset()
+
+
+class CoderTrusted(Gate):
+    """A person has to trust the file of a coder before fleet loads the file."""
+
+    def why_not(self, start: TaskStart, at: HomeMoment) -> Wait | None:
+        strange = at.of(StrangeCoders).names
+        name = next((each for each in start.coders if each in strange), "")
+        if not name:
+            return None
+        reason = f"no person has trusted the file of the coder {name}"
+        way = WayOn(verb="", line=f"fleet coders trust {name}")
+        return Wait(gate="coder", reason=reason, way_on=way, person=True, declined=reason)

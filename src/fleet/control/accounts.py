@@ -94,7 +94,7 @@ def _account_now(
         account=account,
         own=account.is_own,
         windows=tuple(each for each in state.windows.values() if is_current(each, now)),
-        shut=wrong or (rest.why if rest else ""),
+        shut=wrong or (rest.words if rest else ""),
         until=rest.until if rest and (rest.again or not rest.person) and not wrong else None,
         pace=agents_allowed(state.pace, now),
         unproven=state.pace.unproven,

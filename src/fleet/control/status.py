@@ -13,13 +13,12 @@ from fleet.control.budget_status import day_budgets
 from fleet.control.landing.open_landings import LandingTask, behind_words, landing_tasks
 from fleet.control.pause import paused_since
 from fleet.control.queue.needs_person import (
-    BaseWaits,
     BlockedTask,
-    TrustWait,
-    base_waits,
+    HeldTasks,
     blocked_tasks,
-    trust_waits,
+    held_tasks,
 )
+from fleet.control.view.why_not_now import conditions
 from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.home.status_file import read_status
@@ -64,10 +63,8 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     behind: tuple[str, ...] = ()
     #: Blocked tasks with what each asks, or why it is blocked; the first few.
     needs_you: tuple[BlockedTask, ...] = ()
-    #: Open tasks that wait for the operator's trust.
-    trust_waits: tuple[TrustWait, ...] = ()
-    #: Open tasks whose verify commands do not start, or fail, before any work.
-    base_waits: tuple[BaseWaits, ...] = ()
+    #: Open tasks that could run but for a gate, by reason; those for a person first.
+    waits: tuple[HeldTasks, ...] = ()
 
 
 def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
@@ -108,8 +105,7 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
         needs_you=blocked_tasks(fleet, landing)
         if tasks.get("blocked") or tasks.get("in_progress")
         else (),
-        trust_waits=trust_waits(fleet) if tasks.get("open") else (),
-        base_waits=base_waits(fleet) if tasks.get("open") else (),
+        waits=held_tasks(fleet, conditions(fleet, now)) if tasks.get("open") else (),
     )
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from fleet import control
 from fleet.control import Control
-from fleet.control.hosts.no_host_fits import no_host_fits
+from fleet.control.view.why_not_now import GateReader, conditions
 from fleet.demo.demo_home import DemoHome
 from fleet.demo.demo_hosts import DemoHosts
 from fleet.demo.run_demo import DemoRun, JournalTail, commits
@@ -167,7 +167,9 @@ class HostsDemo(DemoRun):
         hosts = tuple(runs[number] for number in sorted(runs))
         state, what = _state_of(task)
         if demo_task.key == NOWHERE and state == "ready":
-            what = no_host_fits(fleet, task)
+            gates = GateReader(fleet, conditions(fleet, datetime.now(UTC)))
+            wait = gates.why_not(task, fleet.place(task))
+            what = wait.reason if wait is not None else ""
         return DemoRow(demo_task=demo_task, task=task, state=state, what=what, hosts=hosts)
 
     def _show_logs(self) -> None:

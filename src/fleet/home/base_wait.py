@@ -11,9 +11,11 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
+from fleet.extend import Gate, HomeMoment, SubjectFacts, TaskStart
 from fleet.files.file_lock import exclusive
 from fleet.files.seals import SealedRecord
 from fleet.home import Home
+from fleet.schemas.task_state import Wait, WayOn
 
 FILE = "base.json"
 _LOCK = "base.lock"
@@ -107,3 +109,20 @@ def accept(home: Home, task_id: str, by: str) -> BaseWait | None:
 def forget(home: Home, task_id: str) -> None:
     """The task does not wait for its base. Raises OSError."""
     (home.task(task_id) / FILE).unlink(missing_ok=True)
+
+
+class BaseFacts(SubjectFacts, frozen=True, kw_only=True):
+    """What is on record about the commit that a task's work begins at."""
+
+    wait: BaseWait | None = None
+
+
+class BaseHolds(Gate):
+    """The task's verify commands can be started on its base, and the project's pass there."""
+
+    def why_not(self, start: TaskStart, at: HomeMoment) -> Wait | None:
+        found = start.of(BaseFacts).wait
+        if found is None or found.accepted_by:
+            return None
+        way = WayOn(verb="", line=found.ways(start.task.id)[0])
+        return Wait(gate="base", reason=found.reason, way_on=way, person=True)

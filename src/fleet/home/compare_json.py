@@ -1,8 +1,11 @@
 """`tasks/<id>/compare.json`: the comparison that a task is, or was, the subject of."""
 
+from fleet.extend import Gate, HomeMoment, SubjectFacts, TaskStart
 from fleet.files.json_record import JsonRecord
 from fleet.home import Home
 from fleet.schemas.comparison import Comparison
+from fleet.schemas.task_state import Wait, WayOn
+from fleet.schemas.waits import Compared
 
 FILE = "compare.json"
 _RECORD = JsonRecord(Comparison, limit=4 << 20)
@@ -40,3 +43,19 @@ def put_aside(home: Home, task_id: str) -> None:
     while (place := folder / f"compare.{number}.json").exists():
         number += 1
     (folder / FILE).rename(place)
+
+
+class ComparisonFacts(SubjectFacts, frozen=True, kw_only=True):
+    """Whether a task is the subject of a comparison that is not over."""
+
+    is_open: bool = False
+
+
+class NotCompared(Gate):
+    """No run works on a task whose copies are compared."""
+
+    def why_not(self, start: TaskStart, at: HomeMoment) -> Wait | None:
+        if not start.of(ComparisonFacts).is_open:
+            return None
+        way = WayOn(verb="pick", line=f"fleet compare {start.task.id}")
+        return Wait(gate="comparison", reason="it is being compared", way_on=way, blocks=Compared())

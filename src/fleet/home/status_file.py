@@ -1,5 +1,7 @@
 """`supervisor.json`, the supervisor's published state, and `paused`, set by `fleet pause`."""
 
+from datetime import datetime
+
 from msgspec import Struct, field
 
 from fleet.files.json_record import JsonRecord
@@ -8,6 +10,17 @@ from fleet.schemas.budget import BudgetStatus
 
 FILE = "supervisor.json"
 PAUSED = "paused"
+
+
+class ShutAccount(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a supervisor alone knows of an account that gets no work."""
+
+    #: Why it cannot be used at all.
+    trouble: str = ""
+    #: What is being done before it can be used: its secret fetched, its login renewed.
+    readying: str = ""
+    #: When its login ends, if that is near and no run has shown that it is renewed.
+    login_ends: datetime | None = None
 
 
 class SupervisorStatus(Struct, frozen=True, kw_only=True):
@@ -23,6 +36,10 @@ class SupervisorStatus(Struct, frozen=True, kw_only=True):
     budgets: tuple[BudgetStatus, ...] = ()
     #: The tasks that run on each account.
     on_account: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    #: What the supervisor alone knows of accounts that get no work.
+    accounts: dict[str, ShutAccount] = field(default_factory=dict[str, ShutAccount])
+    #: The tasks at work that try an account or a coder for all others.
+    probes: tuple[str, ...] = ()
     lost_log_lines: int = 0
 
 

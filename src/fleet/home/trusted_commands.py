@@ -13,15 +13,18 @@ import msgspec
 from msgspec import Struct
 
 from fleet.errors import InvalidTask, Refused
+from fleet.extend import Gate, HomeMoment, SubjectFacts, TaskStart
 from fleet.files.file_lock import exclusive
 from fleet.files.json_record import JsonRecord
 from fleet.home import Home, task_json
 from fleet.home.task_json import recorded_settings
 from fleet.schemas import Settings, Task
+from fleet.schemas.task_state import Wait, WayOn
 
 FILE = "trusted.json"
 #: Why a host declines a task, as every host shows it.
 UNTRUSTED_THERE = "its verify command is not trusted there; look at it, then run on that host"
+_UNSEEN = "its verify command came with an import or a shared queue"
 
 
 class TrustedCommands(Struct, frozen=True, kw_only=True):
@@ -61,10 +64,7 @@ def check_trusted(home: Home, task: Task) -> None:
 
 def waits_text(task_id: str) -> str:
     """What is told of a task that waits for trust in its commands."""
-    return (
-        "its verify command came with an import or a shared queue: look at it, then run:"
-        f" fleet trust {task_id}"
-    )
+    return f"{_UNSEEN}: look at it, then run: fleet trust {task_id}"
 
 
 def trust(home: Home, all_settings: Iterable[Settings], now: datetime) -> None:
@@ -85,3 +85,22 @@ def _digest(settings: Settings) -> str:
     from hashlib import sha256  # loads OpenSSL, which most commands do without
 
     return sha256(msgspec.json.encode([settings.cwd, settings.verify])).hexdigest()
+
+
+class StrangeCommands(SubjectFacts, frozen=True, kw_only=True):
+    """The commands of a task that the operator has not trusted."""
+
+    commands: tuple[str, ...] = ()
+
+
+class CommandsTrusted(Gate):
+    """The operator has to trust commands that came with a task from elsewhere."""
+
+    def why_not(self, start: TaskStart, at: HomeMoment) -> Wait | None:
+        if not start.of(StrangeCommands).commands:
+            return None
+        line = f"fleet trust {start.task.id}"
+        return Wait(
+            gate="trust", reason=_UNSEEN, way_on=WayOn(verb="", line=line), person=True,
+            declined=f"{UNTRUSTED_THERE}: {line}",
+        )  # fmt: skip

@@ -63,14 +63,30 @@ class WayOn(Struct, frozen=True, kw_only=True):
     task: str = ""
 
 
-class Waiting(Struct, frozen=True, kw_only=True):
-    """Why a task waits, until when if that is known, and the way on."""
+class Wait(Struct, frozen=True, kw_only=True):
+    """Why a task does not start now, and the act that would change that. A gate makes one. The
+    subclasses of a subject carry more facts.
+    """
 
+    #: The name of the gate, for programs and the log.
+    gate: str = ""
     reason: str
+    #: When it is over, or when the task is tried again.
     until: datetime | None = None
     way_on: WayOn | None = None
-    #: Only a person can set the task going.
+    #: Only a person can set the task going; with `again` it is tried again at `until` all the same.
     person: bool = False
+    again: bool = False
+    #: What a task that was claimed is blocked with; None: it is put off.
+    blocks: Waits | None = None
+    #: On a queue that hosts share: what this host lacks for the task, as other hosts show it.
+    declined: str = ""
+
+    @property
+    def words(self) -> str:
+        """The reason, with the command that helps."""
+        line = self.way_on.line if self.way_on is not None else ""
+        return f"{self.reason}: {line}" if line else self.reason
 
 
 class OnTheWay(Struct, frozen=True, kw_only=True):
@@ -119,7 +135,7 @@ class TaskFacts(Struct, frozen=True, kw_only=True):
     #: Of a task that is being compared: how many entries are over, and how many there are.
     entries: tuple[int, int] | None = None
     #: Why an open task cannot start now; None: nothing is known to be in its way.
-    hindrance: Waiting | None = None
+    hindrance: Wait | None = None
 
 
 class Standing(Struct, frozen=True, kw_only=True):
@@ -183,7 +199,7 @@ def _open(facts: TaskFacts) -> Standing:
     if held is not None:
         return Standing(
             state="waiting", reason=held.reason, until=held.until, way_on=held.way_on,
-            person=held.person,
+            person=held.person and not held.again,
         )  # fmt: skip
     if landing is not None and landing.step == "back":
         return Standing(state="sent back", reason=landing.why or landing.words)

@@ -11,8 +11,6 @@ from typing import cast
 from fleet.config import Config
 from fleet.schemas import Budget, LimitExceeded, LimitName, Spend
 from fleet.schemas.budget import BudgetStatus, Payer, read_budget
-from fleet.schemas.decision import Decision, blocked, released
-from fleet.schemas.waits import BudgetSpent
 
 
 def of_days(config: Config) -> tuple[BudgetStatus, ...]:
@@ -50,13 +48,6 @@ def ended(status: BudgetStatus, now: datetime) -> LimitExceeded:
     until = None if status.scope == "task" else next_day(now)
     limit = cast("LimitName", f"{status.scope}_budget")
     return LimitExceeded(limit=limit, detail=spent_words(status), until=until)
-
-
-def refused(status: BudgetStatus, now: datetime) -> Decision:
-    """The decision on a task that would start on a spent budget."""
-    if status.scope == "task":
-        return blocked(BudgetSpent(what=spent_words(status)), status.name)
-    return released(spent_words(status), not_before=next_day(now))
 
 
 def spent_words(status: BudgetStatus) -> str:

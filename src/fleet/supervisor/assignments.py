@@ -346,22 +346,23 @@ class Assignments:
 
     def by_account(self) -> Counter[str]:
         """How many agents each account has at work, or may have."""
-        found: Counter[str] = Counter()
-        for each in self._table.values():
-            match each.stage:
-                case Active(run) | Stopping(run):
-                    found[run.account] += 1
-                case Preparing(ready):
-                    found[ready.account.name] += 1
-                case Unknown(account=account) if account:
-                    found[account] += 1
-                case _:
-                    pass
-        return found
+        return Counter(account for _, account in self._on_accounts())
 
     def tasks_by_account(self) -> dict[str, tuple[str, ...]]:
-        """The tasks that run on each account, for `fleet status`."""
+        """The tasks with an agent at work on each account, for surfaces."""
         found: dict[str, tuple[str, ...]] = {}
-        for each, run in self.runs():
-            found[run.account] = (*found.get(run.account, ()), each.task_id)
+        for task_id, account in self._on_accounts():
+            found[account] = (*found.get(account, ()), task_id)
         return found
+
+    def _on_accounts(self) -> Iterator[tuple[str, str]]:
+        for task_id, each in self._table.items():
+            match each.stage:
+                case Active(run) | Stopping(run):
+                    yield task_id, run.account
+                case Preparing(ready):
+                    yield task_id, ready.account.name
+                case Unknown(account=account) if account:
+                    yield task_id, account
+                case _:
+                    pass

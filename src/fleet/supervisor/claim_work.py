@@ -7,12 +7,13 @@ from datetime import datetime
 
 from fleet.extend import Duty
 from fleet.files.machine_short import low_disk
-from fleet.home.status_file import paused
 from fleet.queue.protocol import Queue
 from fleet.schemas import Lease, Offer, Released, Task
 from fleet.schemas.shown_text import moment
+from fleet.schemas.task_state import Wait
 from fleet.supervisor.assignments import awake
-from fleet.supervisor.queue_io.reopen_tasks import HeldBack, held_back, waiting_tasks
+from fleet.supervisor.queue_io.reopen_tasks import waiting_tasks
+from fleet.supervisor.start.ask_gates import holds_all, why_waits
 from fleet.supervisor.state import (
     Happening,
     LandingEnded,
@@ -29,6 +30,8 @@ from fleet.supervisor.state import (
 _ASK_AGAIN, _ASK_BEADS_AGAIN = 5.0, 60.0
 #: How long a host with few free slots lets other hosts ask first.
 _LET_OTHERS_FIRST = 0.05
+#: What the log calls the gates that hold all tasks; the timeline shows these as stretches.
+_ACTIONS = {"pause": "paused", "day_budget": "budget_spent"}
 
 
 class Claimer(Duty):
@@ -51,8 +54,8 @@ class Claimer(Duty):
         #: What is left waits for a person. Only meant while idle.
         self.waits_for_person = False
         self._idle_text = ""
-        #: The log says already that fleet is paused.
-        self._pause_said = False
+        #: Why no run begins, as the log says already.
+        self._said = ""
         #: The host has let others ask first.
         self._let_others_first = False
 
@@ -82,8 +85,8 @@ class Claimer(Duty):
 
     def start(self) -> None:
         self.claiming = True  # nothing is claimed before it is known what this home holds
-        if paused(self._state.home):
-            self.say_paused()
+        if (wait := holds_all(self._state)) is not None:
+            self.say_held(wait)
 
     def on_event(self, event: Happening) -> None:
         match event:
@@ -100,11 +103,12 @@ class Claimer(Duty):
                 return
         self.want()
 
-    def say_paused(self) -> None:
-        """Say once for each pause that no run begins."""
-        if not self._pause_said:
-            self._pause_said = True
-            self._state.log.say("paused", "paused: no run begins. To go on: fleet resume")
+    def say_held(self, wait: Wait) -> None:
+        """Tell the log once why no run begins."""
+        if self._said != wait.reason:
+            self._said = wait.reason
+            state = self._state
+            state.log.say(_ACTIONS.get(wait.gate, "held"), f"no run begins: {wait.words}")
 
     def when_due(self) -> None:
         """Claim tasks if some may be ready, there are free slots, and nothing forbids a claim."""
@@ -117,18 +121,14 @@ class Claimer(Duty):
             return
         if state.backoff.active:
             return
-        if paused(state.home):
-            if not self.idle and self._is_quiet():
-                self.idle = self.waits_for_person = True
-                self.say_paused()
-            return
-        self._pause_said = False
-        if state.meter.day_is_spent():
-            self.idle = self.waits_for_person = self._is_quiet()
-            return
         if low := low_disk(state.home.path):
             state.backoff.begin(low)
             return
+        if (wait := holds_all(state)) is not None:
+            self.idle = self.waits_for_person = self._is_quiet()
+            self.say_held(wait)
+            return
+        self._said = ""
         heartbeat = state.heartbeat
         if not heartbeat.may_claim:
             self.idle = self._is_quiet() and heartbeat.is_draining
@@ -186,7 +186,7 @@ class Claimer(Duty):
 
     def _note_idle(self, waiting: list[Task]) -> None:
         """Idle: each task that waits for a moment waits for a person too."""
-        found = [held_back(self._state, task) for task in waiting]
+        found = [why_waits(self._state, task) for task in waiting]
         held = [each for each in found if each is not None and each.person]
         self.idle = len(held) == len(waiting)
         self.waits_for_person = bool(held)
@@ -197,11 +197,11 @@ class Claimer(Duty):
             self._idle_text = text
 
 
-def _idle_words(held: Sequence[HeldBack], now: datetime) -> str:
+def _idle_words(held: Sequence[Wait], now: datetime) -> str:
     """How many tasks a person can set going, when those are tried again that need none, and why
     they wait.
     """
-    moments = [each.again for each in held if each.again is not None]
+    moments = [each.until for each in held if each.again and each.until is not None]
     count = "1 task waits" if len(held) == 1 else f"{len(held)} tasks wait"
     if len(moments) < len(held):
         count += " for you"
@@ -209,5 +209,5 @@ def _idle_words(held: Sequence[HeldBack], now: datetime) -> str:
         at = moment(min(moments), now.astimezone())
         later = "" if len(moments) == len(held) else f"{len(moments)} of them "
         count += f", {later}until {at} at the earliest"
-    whys = "; ".join(sorted({each.why for each in held}))
+    whys = "; ".join(sorted({each.words for each in held}))
     return f"{count} (fleet status): {whys}"

@@ -157,6 +157,8 @@ class StatusDuty(TickingDuty):
             shortage=state.backoff.why,
             budgets=state.meter.statuses(),
             on_account=state.assignments.tasks_by_account(),
+            accounts=state.accounts.published(),
+            probes=state.accounts.probes(),
             lost_log_lines=state.log.lost,
         )
         if status != self._published and write_status(state.home, status):

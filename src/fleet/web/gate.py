@@ -25,7 +25,7 @@ METRICS = "/metrics"
 PeerRun = Callable[[Scope], str]
 
 
-class Gate:
+class RequestGate:
     """Answers what is refused, and hands on the rest with the session."""
 
     def __init__(

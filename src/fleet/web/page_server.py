@@ -24,7 +24,7 @@ from fleet.home.looked_at import note_look
 from fleet.schemas import typed
 from fleet.web.answers import errors_answered, in_thread, json_answer
 from fleet.web.door import AllowedHosts
-from fleet.web.gate import METRICS, Gate, PeerRun, allows
+from fleet.web.gate import METRICS, PeerRun, RequestGate, allows
 from fleet.web.now_stream import NowStream
 from fleet.web.reads import Reads
 
@@ -53,7 +53,7 @@ class PageServer:
         self.store = store
         self.stream = NowStream(reopen)
         self._once = OnceOnly()
-        self._gate: Gate | None = None
+        self._gate: RequestGate | None = None
         self._kept_figures: FleetMetrics | None = None
 
     def app(self, hosts: AllowedHosts, peer_run: PeerRun, *, proxy: str = "") -> ASGIApp:
@@ -73,7 +73,7 @@ class PageServer:
             Route("/", self._shell),
             Mount("/static", StaticFiles(directory=STATIC)),
         ]
-        self._gate = Gate(
+        self._gate = RequestGate(
             Starlette(routes=routes), hosts=hosts, store=self.store, peer_run=peer_run, proxy=proxy
         )
         return self._gate

@@ -13,7 +13,7 @@ from fleet.accounts.account_state import (
     RunStarted,
     after,
 )
-from fleet.accounts.choose_account import AccountStanding, Go, Seat, Wait, choose, retry_at
+from fleet.accounts.choose_account import AccountStanding, AccountWait, Go, Seat, choose, retry_at
 from fleet.errors import BadInput
 from fleet.schemas import Account, RateLimit
 from fleet.schemas.account import read_chain
@@ -50,7 +50,7 @@ def test_a_refused_login_is_told_in_its_words_and_waits_for_a_person():
     states = {"a": after(EMPTY, LoginRefused("Missing environment variable: `KEY`"), NOW)}
     found = chosen([seat("a")], states=states)
     why = "a gets no work: its login or account is refused: Missing environment variable: `KEY`"
-    assert (found.why, found.person, found.again) == (why, True, True)
+    assert (found.reason, found.person, found.again) == (why, True, True)
     assert found.until > NOW
 
 
@@ -83,7 +83,7 @@ def test_a_task_that_has_no_seat_waits_for_the_first_that_opens():
     """And is told which, and why."""
     wait = chosen([seat("a"), seat("b")], states={"a": used(100, 3), "b": used(100, 2)})
     assert wait.until == NOW + 2 * HOUR
-    assert wait.why == "b waits for its limit to reset (five_hour)"
+    assert wait.reason == "b waits for its limit to reset (five_hour)"
     assert (wait.busy, wait.person) == (False, False)
 
 
@@ -109,10 +109,10 @@ def test_one_task_tries_an_account_after_its_wait():
         {"a": AccountStanding(running=1, at_work=frozenset({"t1"}))},
         later,
     )
-    assert wait.until < later + timedelta(minutes=1)
+    assert wait.free_at < later + timedelta(minutes=1)
     state = after(state, ModelAnswered("t1", 50), later)
     found = choose([[seat("a")]], {"a": state}, {"a": AccountStanding(running=1)}, later)
-    assert isinstance(found, Wait)  # one at a time: the next after a step
+    assert isinstance(found, AccountWait)  # one at a time: the next after a step
     found = choose([[seat("a")]], {"a": state}, {"a": AccountStanding(running=1)}, later + HOUR)
     assert isinstance(found, Go)
 
@@ -124,14 +124,14 @@ def test_a_login_that_is_about_to_end_is_used_by_one_at_a_time():
     assert found.proving
     busy = AccountStanding(login_ends=NOW, running=1, at_work=frozenset({"t1"}))
     state = after(EMPTY, RunStarted("t1", proving=True), NOW)
-    assert isinstance(choose([[seat("a")]], {"a": state}, {"a": busy}, NOW), Wait)
+    assert isinstance(choose([[seat("a")]], {"a": state}, {"a": busy}, NOW), AccountWait)
 
 
 def test_what_only_a_person_can_open_is_told_apart():
     """A supervisor that is to end when idle does not wait for a person."""
     paused = chosen([seat("a", enabled=False)])
     assert paused.person
-    assert "fleet account resume a" in paused.why
+    assert "fleet account resume a" in paused.words
     broken = AccountStanding(trouble="account b gets no work: its secret is gone")
     assert chosen([seat("a", enabled=False), seat("b")], b=broken).person
     mixed = chosen([seat("a", enabled=False), seat("b")], states={"b": used(100)})
@@ -141,11 +141,11 @@ def test_what_only_a_person_can_open_is_told_apart():
 @pytest.mark.parametrize("busy", [True, False])
 def test_tasks_that_wait_come_back_apart(busy):
     """Later than the wait, and the more there are the further apart."""
-    wait = Wait(until=NOW + timedelta(seconds=10), why="", busy=busy)
+    wait = AccountWait(free_at=NOW + timedelta(seconds=10), reason="", busy=busy)
     few = [retry_at(wait, 2, dice / 10, NOW) for dice in range(10)]
     many = [retry_at(wait, 50, dice / 10, NOW) for dice in range(10)]
     assert max(many) - min(many) > max(few) - min(few)
-    assert busy or min(few) >= wait.until
+    assert busy or min(few) >= wait.free_at
 
 
 @pytest.mark.parametrize("text", ["", "haiku", "model:", "node:x", "model:a,,model:b"])
@@ -161,7 +161,7 @@ def test_a_clock_that_was_set_back_opens_an_account_that_rests():
     limit = RateLimit(kind="throttle", status="rejected")
     for event in (LimitRefused(limit, 4), LoginRefused()):
         rests = after(EMPTY, event, NOW)
-        assert isinstance(chosen([seat("a")], states={"a": rests}), Wait)
+        assert isinstance(chosen([seat("a")], states={"a": rests}), AccountWait)
         assert chosen([seat("a")], states={"a": rests}, now=NOW - 300 * 24 * HOUR) == "a"
 
 
@@ -181,8 +181,8 @@ def test_a_model_that_met_another_models_limit_waits_for_it_too():
     limit = RateLimit(kind="weekly_opus", status="rejected", resets_at=NOW + HOUR)
     shut = after(EMPTY, LimitRefused(limit, 0, "default"), NOW)
     alias = Seat(account=account("a"), model="default")
-    assert isinstance(chosen([alias], states={"a": shut}), Wait)
+    assert isinstance(chosen([alias], states={"a": shut}), AccountWait)
     assert chosen([Seat(account=account("a"), model="haiku")], states={"a": shut}) == "a"
     again = after(shut, LimitSeen(limit, 1), NOW)
-    assert isinstance(chosen([alias], states={"a": again}), Wait)
+    assert isinstance(chosen([alias], states={"a": again}), AccountWait)
     assert chosen([alias], states={"a": again}, now=NOW + HOUR) == "a"

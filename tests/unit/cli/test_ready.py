@@ -47,7 +47,7 @@ def test_a_task_whose_directory_is_gone_says_so(fleet, tmp_path, capsys):
     *head, line = said(capsys)
     assert head == ["No ready tasks.", "Waiting:"]
     way = f"fleet bd update {task.id} --cwd DIR"
-    assert line == f"{task.id}  t  [{gone}]  waits: its directory is gone: {way}"
+    assert line == f"{task.id}  t  [{gone}]  waits: its directory {gone} is not there: {way}"
 
 
 def test_an_epic_is_not_run(fleet, tmp_path, capsys):

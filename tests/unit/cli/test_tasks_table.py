@@ -8,9 +8,9 @@ from fleet.cli import terminal_text
 from fleet.cli.inspect.tasks_table import all_view, tasks_table
 from fleet.cli.terminal_text import ENDLESS
 from fleet.control.tasks.in_progress import InProgress
-from fleet.control.view.why_not_now import WayOn
 from fleet.runs.progress_json import Progress
 from fleet.schemas.shown_text import cells
+from fleet.schemas.task_state import WayOn
 from tests.builders import NOW
 from tests.unit.tui.homes import a_now, a_row
 

@@ -125,7 +125,7 @@ def test_a_paused_account_is_shown_as_paused_whatever_else_is_wrong(home, fleet)
     """A person who paused an account without a login sees that the pause took effect."""
     pause(fleet(one="claude"), "one")
     (shown,) = [each for each in accounts_now(opened(home), NOW) if each.account.name == "one"]
-    assert shown.shut == "one is paused (fleet account resume one)"
+    assert shown.shut == "one is paused: fleet account resume one"
     resume(opened(home), "one")
     (shown,) = [each for each in accounts_now(opened(home), NOW) if each.account.name == "one"]
     assert "not logged in" in shown.shut

@@ -6,7 +6,7 @@ import pytest
 
 from fleet.cli.run.status import rows
 from fleet.control.list_coders import trust_coders
-from fleet.control.queue.needs_person import blocked_tasks, trust_waits
+from fleet.control.queue.needs_person import blocked_tasks
 from fleet.control.status import fleet_status
 from fleet.queue.protocol import Draft
 from fleet.runs.outcome_history import write_ending
@@ -82,11 +82,11 @@ def test_tasks_that_wait_for_trust_are_named_with_the_command(fleet, coder_file)
     )
     mine = fleet.queue.add(Draft(title="b", metadata={"fleet": {"coder": "mine"}}))
     fleet.queue.add(Draft(title="c"))
-    command = "trust in a verify command that came from elsewhere"
-    coder = "the coder mine, whose file no person has trusted"
+    command = "its verify command came with an import or a shared queue"
+    coder = "no person has trusted the file of the coder mine"
     assert told(fleet, "waits") == [
-        f"1 task waits for {command}: {stranger.id} (fleet trust)",
-        f"1 task waits for {coder}: {mine.id} (fleet coders trust mine)",
+        f"{stranger.id}: {command} (fleet trust {stranger.id})",
+        f"{mine.id}: {coder} (fleet coders trust mine)",
     ]
 
 
@@ -97,7 +97,7 @@ def test_trust_in_a_coder_wakes_its_tasks(fleet, coder_file):
     settle(fleet.queue, lease, Released(not_before=NOW + timedelta(days=900)))
     trust_coders(fleet, ["mine"], every=False)
     assert fleet.get(task.id).not_before is None
-    assert trust_waits(fleet) == ()
+    assert told(fleet, "waits") == []
 
 
 def test_a_queue_that_is_gone_is_told_with_the_way_out(fleet):

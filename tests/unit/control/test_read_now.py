@@ -55,7 +55,7 @@ def test_a_task_that_was_put_off_says_until_when(fleet):
     ending = an_ending(Failed(reason="denied"), Released(not_before=later))
     write_ending(a_run(fleet.home.task(task.id)), ending)
     found = row(fleet, task, fleet.queue.db.now())
-    assert (found.reason, found.until) == ("its last attempt failed", later)
+    assert (found.reason, found.until) == ("its last attempt failed: because", later)
     assert (found.way_on.verb, found.way_on.line) == ("retry", f"fleet retry {task.id}")
 
 

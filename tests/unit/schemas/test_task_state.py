@@ -16,7 +16,7 @@ from fleet.schemas.task_state import (
     Standing,
     TaskFacts,
     TaskState,
-    Waiting,
+    Wait,
     WayOn,
     row_state,
     state_of,
@@ -52,7 +52,7 @@ def on_the_way(step, **known):
 
 
 def held(reason, **known):
-    return Waiting(reason=reason, **known)
+    return Wait(reason=reason, **known)
 
 
 #: Twenty-four situations, and the word that every surface has for each.

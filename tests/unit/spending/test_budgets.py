@@ -13,15 +13,17 @@ from fleet import config
 from fleet.coders import make
 from fleet.config import Config, Project
 from fleet.errors import BadInput, ConfigError
+from fleet.extend import HomeMoment, TaskStart
 from fleet.home.task_policy import policy_of
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.outcome_history import History
-from fleet.schemas import Account, Blocked, Budget, LimitExceeded, Released, Settings, Spend
+from fleet.schemas import Account, Blocked, Budget, LimitExceeded, Policy, Released, Settings, Spend
 from fleet.schemas.budget import BudgetStatus, Payer, read_budget, shown_tokens, spend_of
 from fleet.settlement.resume_policy import last_ending_words, session_to_carry_on
 from fleet.settlement.settle_table import Facts, decide
 from fleet.spending import budgets
-from tests.builders import NOW, an_ending
+from fleet.spending.budget_gates import TaskBudget, TaskSpend
+from tests.builders import NOW, a_task, an_ending
 
 DAY = BudgetStatus(scope="day", budget=Budget(usd=20))
 APP = BudgetStatus(scope="project", name="/srv/app", budget=Budget(tokens=1000))
@@ -124,12 +126,9 @@ def test_no_budget_of_a_day_burns_an_attempt_or_blocks(spent, empty, attempts):
         run=1, started=True, claim=AgentClaim(), past=History(attempts=attempts), retry_limit=1,
         progress=False, jitter=0.5,
     )  # fmt: skip
-    for decision in (
-        decide(budgets.ended(status, NOW), facts, NOW),
-        budgets.refused(status, NOW),
-    ):
-        assert not decision.counts
-        assert decision.settlement == Released(not_before=budgets.next_day(NOW))
+    decision = decide(budgets.ended(status, NOW), facts, NOW)
+    assert not decision.counts
+    assert decision.settlement == Released(not_before=budgets.next_day(NOW))
 
 
 def test_a_task_that_spent_its_own_is_for_a_person_with_the_way_out():
@@ -141,8 +140,13 @@ def test_a_task_that_spent_its_own_is_for_a_person_with_the_way_out():
         progress=True, jitter=0,
     )  # fmt: skip
     lived = decide(budgets.ended(status, NOW), facts, NOW)
-    begun = budgets.refused(status, NOW)
-    assert lived == begun
+    candidate = TaskStart(
+        task=a_task(id="fleet-a"),
+        policy=Policy(budget=status.budget),
+        facts=(TaskSpend(spent=spent),),
+    )
+    begun = TaskBudget().why_not(candidate, HomeMoment(now=NOW))
+    assert lived.settlement == Blocked(waits=begun.blocks)
     assert isinstance(lived.settlement, Blocked)
     assert "1.2k of 1k tokens (120 %)" in lived.why
     assert "fleet retry fleet-a --budget '2k tokens'" in lived.why

@@ -35,6 +35,7 @@ class SettlingQueue:
     """Settles at once; `settled` holds the settlement of each task."""
 
     terms = ALONE
+    owner = "me"
 
     def __init__(self):
         self.settled = {}

@@ -7,13 +7,15 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec import structs
 
+from fleet.accounts.account_gate import seat_for
 from fleet.accounts.account_state import EMPTY, AccountReset, LoginRefused
 from fleet.accounts.account_store import open_accounts
 from fleet.accounts.candidates import place_of
-from fleet.accounts.choose_account import Go, Wait
+from fleet.accounts.choose_account import AccountWait, Go
 from fleet.accounts.login_faults import LOGIN
 from fleet.coders.claude import ClaudeCoder
 from fleet.config import Config
+from fleet.extend import HomeMoment, TaskStart
 from fleet.files import json_record
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import RunSpec, new_run
@@ -107,7 +109,9 @@ def test_a_full_disk_costs_the_file_and_not_the_supervisor(home, assigner, said,
 
 def chosen(assigner, home, settings, now=NOW):
     place = place_of(home, settings, TASK)
-    return assigner.choose(settings, place, TASK.id, None, now)
+    seats = assigner.seats(settings, place, TASK.id, None, now)
+    at = HomeMoment(now=now, facts=(assigner.facts(),))
+    return seat_for(TaskStart(task=TASK, facts=(seats,)), at)
 
 
 def test_a_keyring_that_does_not_answer_keeps_no_task_from_another_account(home, assigner, keyring):
@@ -124,9 +128,9 @@ def test_the_keyring_is_asked_beside_the_loop_and_once_for_all_tasks(home, assig
     keyring.holds(fleet={"a": "tok-1"})
     settings = config(account(home, "a", secret="keyring:fleet/a"))
     found = chosen(assigner, home, settings)
-    assert isinstance(found, Wait)
+    assert isinstance(found, AccountWait)
     assert not found.person
-    assert found.until <= NOW + 3 * timedelta(seconds=1)
+    assert found.free_at <= NOW + 3 * timedelta(seconds=1)
     pool.finish()
     for _ in range(5):
         assert isinstance(chosen(assigner, home, settings), Go)
@@ -141,7 +145,7 @@ def test_a_secret_that_comes_back_to_the_keyring_opens_its_account(home, assigne
     pool.finish()
     found = chosen(assigner, home, settings)
     assert found.person
-    assert "secret is gone" in found.why
+    assert "secret is gone" in found.reason
     keyring.holds(fleet={"a": "tok-2"})
     chosen(assigner, home, settings, NOW + HOUR)
     pool.finish()
@@ -303,18 +307,15 @@ def test_a_boxed_task_waits_for_the_renewal_of_its_login(home, assigner, pool):
     login.chmod(0o600)
     account = Account(name="work", coder="claude", directory=str(work))
     settings = Config(coder="claude", accounts={"work": account})
-    assert isinstance(
-        assigner.choose(settings, place_of(home, settings, TASK), "fleet-1", None, NOW), Go
-    )
+    assert isinstance(chosen(assigner, home, settings), Go)
     boxed = structs.replace(settings, sandbox="workspace")
-    place = place_of(home, boxed, TASK)
-    found = assigner.choose(boxed, place, "fleet-1", None, NOW)
-    assert found.why == "the login of work is being renewed"
+    found = chosen(assigner, home, boxed)
+    assert found.reason == "the login of work is being renewed"
     assert not found.person
     login.write_text("{}")
     pool.finish()
-    found = assigner.choose(boxed, place, "fleet-1", None, NOW)
-    assert found.why.endswith(
+    found = chosen(assigner, home, boxed)
+    assert found.reason.endswith(
         "its login could not be renewed (it is logged out): fleet account login work"
     )
     assert found.person

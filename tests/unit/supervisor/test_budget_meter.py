@@ -6,23 +6,32 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fleet.config import Config, Project
+from fleet.extend import HomeMoment, TaskStart, why_none
 from fleet.home.journal import Log
 from fleet.runs.outcome_history import write_ending
 from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import (
-    Blocked,
     Budget,
     Event,
     Failed,
     Policy,
     Price,
     Receipt,
+    Spend,
     Usage,
 )
+from fleet.schemas.waits import BudgetSpent
 from fleet.spending import budgets
+from fleet.spending.budget_gates import (
+    DayBudget,
+    DayBudgets,
+    ProjectBudget,
+    TaskBudget,
+    TaskSpend,
+)
 from fleet.supervisor.active.budget_meter import BudgetMeter
 from fleet.supervisor.assignments import Active, ActiveRun, Assignments, RunMemory
-from tests.builders import a_lease, a_run, an_ending
+from tests.builders import a_lease, a_run, a_task, an_ending
 from tests.unit.supervisor.conftest import ScriptedCoder
 
 NOON = datetime(2026, 11, 15, 12, 0).astimezone()
@@ -85,8 +94,15 @@ class Shop:
         lines = path.read_text().splitlines() if path.exists() else []
         return [json.loads(line)["kind"] for line in lines]
 
-    def of(self, live):
-        return live.task
+    def day_is_spent(self):
+        return why_none([DayBudget()], self.at()) is not None
+
+    def at(self):
+        return HomeMoment(now=self.now, facts=(DayBudgets(statuses=self.meter.statuses()),))
+
+    def refusal(self, project):
+        """Why a task of this project would not start."""
+        return ProjectBudget().why_not(TaskStart(task=a_task(), project=project), self.at())
 
 
 def spent_before(shop, name, dollars):
@@ -113,7 +129,7 @@ def test_living_and_ended_runs_are_counted_together_and_once(shop):
     assert shop.meter.statuses()[0].spent.usd == 7
     shop.spend(second, 3)
     assert ("fleet-2", "day_budget") in shop.look()
-    assert shop.meter.day_is_spent()
+    assert shop.day_is_spent()
 
 
 def test_a_run_that_an_earlier_supervisor_recorded_counts_once(shop):
@@ -155,7 +171,7 @@ def test_a_clock_that_jumps_over_midnight_and_back_keeps_each_day_apart(shop):
     for jump in (timedelta(days=1), -timedelta(days=2), timedelta(days=400), -timedelta(days=9999)):
         shop.now = NOON + jump
         assert shop.look() == []
-        assert not shop.meter.day_is_spent()
+        assert not shop.day_is_spent()
         assert shop.meter.statuses()[0].spent.usd == 0
     shop.now = NOON
     assert shop.look() == [("fleet-1", "day_budget")]
@@ -163,10 +179,10 @@ def test_a_clock_that_jumps_over_midnight_and_back_keeps_each_day_apart(shop):
     shop.now = NOON + timedelta(days=1)
     other = shop.begin("fleet-2")
     shop.spend(other, 1)
-    assert (shop.look(), shop.meter.day_is_spent()) == ([], False)
+    assert (shop.look(), shop.day_is_spent()) == ([], False)
     shop.now = NOON
     shop.look()
-    assert shop.meter.day_is_spent()
+    assert shop.day_is_spent()
     assert shop.meter.statuses()[0].spent.usd == 12
 
 
@@ -181,11 +197,10 @@ def test_a_projects_budget_stops_its_own_tasks_only(home):
     shop.spend(mine, 6)
     shop.spend(other, 4)
     assert shop.look() == [("fleet-1", "project_budget")]
-    refused = shop.meter.refusal(shop.of(mine), Policy(), "/srv/app")
-    assert refused.settlement.not_before == budgets.next_day(shop.now)
-    assert shop.meter.refusal(shop.of(other), Policy(), "/srv/web/ui") is None
-    assert shop.meter.refusal(shop.of(other), Policy(), "/elsewhere") is None
-    assert not shop.meter.day_is_spent()
+    assert shop.refusal("/srv").until == budgets.next_day(shop.now)
+    assert shop.refusal("/srv/web") is None
+    assert shop.refusal("") is None
+    assert not shop.day_is_spent()
 
 
 def test_a_task_pays_for_all_its_runs(shop):
@@ -202,13 +217,18 @@ def test_a_task_pays_for_all_its_runs(shop):
 
 def test_a_task_without_room_in_its_budget_does_not_begin(shop):
     """It is blocked, and the words say how much was spent."""
-    spent_before(shop, "fleet-1", 4.5)
-    task = shop.of(shop.begin("fleet-1"))
-    found = shop.meter.refusal(task, Policy(budget=Budget(usd=4)), "/srv/app")
-    assert isinstance(found.settlement, Blocked)
-    assert "$4.50 of $4" in found.why
-    assert shop.meter.refusal(task, Policy(budget=Budget(usd=5)), "/srv/app") is None
-    assert shop.meter.refusal(task, Policy(), "/srv/app") is None
+    spent = TaskSpend(spent=Spend(usd=4.5, runs=1))
+
+    def held(policy):
+        return TaskBudget().why_not(
+            TaskStart(task=a_task(), policy=policy, facts=(spent,)), shop.at()
+        )
+
+    found = held(Policy(budget=Budget(usd=4)))
+    assert found.blocks == BudgetSpent(what=found.reason)
+    assert "$4.50 of $4" in found.reason
+    assert held(Policy(budget=Budget(usd=5))) is None
+    assert held(Policy()) is None
 
 
 def test_a_dollar_budget_says_once_that_it_cannot_see_all(home):

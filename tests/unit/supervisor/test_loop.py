@@ -140,7 +140,7 @@ def test_a_package_that_cannot_be_loaded_is_named(home, monkeypatch):
 def plugin(monkeypatch, module):
     """Have this module installed as a plugin."""
     point = EntryPoint("theirs", module, extend.GROUP)
-    monkeypatch.setattr(extend, "entry_points", lambda group: [point])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [point])
 
 
 DUTIES = (lambda _state: Noted(),)

@@ -139,7 +139,7 @@ def test_every_observer_that_is_registered_is_one(state):
 def test_an_installed_package_adds_an_observer(state, monkeypatch, assignment, stops):
     """It follows runs like fleet's own, and after them."""
     point = EntryPoint("theirs", "tests.unit.supervisor.test_observe_runs", extend.GROUP)
-    monkeypatch.setattr(extend, "entry_points", lambda group: [point])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [point])
     state.observers.tick(assignment, assignment.run, TICK)
     assert stops == [(OVER, False)]
 

@@ -4,13 +4,16 @@ from datetime import timedelta
 
 import pytest
 
+from fleet.accounts.choose_account import AccountWait
 from fleet.config import Config
 from fleet.config.projects import Project
 from fleet.schemas import Spend
+from fleet.spending.budget_gates import BudgetWait
 from fleet.spending.budgets import day_of, next_day
 from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.queue_io import reopen_tasks
-from fleet.supervisor.queue_io.reopen_tasks import held_back, wake_all
+from fleet.supervisor.queue_io.reopen_tasks import wake_all
+from fleet.supervisor.start.ask_gates import why_waits
 from tests.builders import NOW, a_task
 
 DAY = next_day(NOW)
@@ -46,11 +49,11 @@ def woken(state, monkeypatch):
 def test_tasks_are_woken_once_their_budget_has_room_again(state, woken):
     """Those that waited for a day to begin, and those that waited for an account beside them."""
     state.apply(settings(**{"/srv": "$5"}))
-    assert held_back(state, a_task(cwd="/srv")).budget
+    assert isinstance(why_waits(state, a_task(cwd="/srv")), BudgetWait)
     wake_all(state)
     assert woken == {"budget": [], "account": []}
     state.apply(settings(**{"/srv": "$9"}))
-    assert held_back(state, a_task(cwd="/srv")) is None
+    assert why_waits(state, a_task(cwd="/srv")) is None
     wake_all(state)
     assert woken == {"budget": ["fleet-1"], "account": ["fleet-2"]}
 
@@ -58,7 +61,7 @@ def test_tasks_are_woken_once_their_budget_has_room_again(state, woken):
 def test_a_task_that_waited_for_a_budget_is_woken_without_an_account(state, woken, monkeypatch):
     """Its start finds when the account has room: a day is too long to wait for that."""
     state.apply(settings())
-    busy = reopen_tasks.Wait(until=DAY, why="busy")
-    monkeypatch.setattr(state.accounts, "would_choose", lambda *_: busy)
+    busy = AccountWait(free_at=DAY, reason="busy", busy=True)
+    monkeypatch.setattr(reopen_tasks, "why_waits", lambda *_: busy)
     wake_all(state)
     assert woken == {"budget": ["fleet-1"], "account": []}

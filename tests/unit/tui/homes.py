@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from fleet.control.view.now import GroupCounts, Now, RunNow, SupervisorNow, TaskRow
-from fleet.control.view.why_not_now import WayOn
 from fleet.schemas import Spend
+from fleet.schemas.task_state import WayOn
 from tests.builders import NOW
 
 MINUTE = timedelta(minutes=1)

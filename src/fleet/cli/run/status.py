@@ -8,13 +8,12 @@ from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
 from fleet.cli.terminal_text import print_row
 from fleet.control.landing.open_landings import LandingTask
-from fleet.control.queue.needs_person import BaseWaits, BlockedTask, TrustWait
+from fleet.control.queue.needs_person import BlockedTask, HeldTasks
 from fleet.control.status import FleetStatus, fleet_status
 from fleet.schemas import STATUSES
 from fleet.schemas.budget import BudgetStatus
 from fleet.schemas.shown_text import (
     ahead,
-    counted,
     cut,
     duration,
     first_line,
@@ -66,8 +65,7 @@ def rows(found: FleetStatus, now: datetime) -> list[tuple[str, str]]:
     rows += [("budget", _budget(each)) for each in found.budgets]
     rows.append(("queue", found.queue_problem or f"{found.queue}, {_tasks(found)}"))
     rows += [("", found.queue_hint)] if found.queue_hint else []
-    rows += [("waits", _for_trust(each)) for each in found.trust_waits]
-    rows += [("waits", _for_base(each)) for each in found.base_waits]
+    rows += [("waits", _waits(each, now)) for each in found.waits]
     rows += [("to land", _to_land(each)) for each in found.landing if each.state in _FOR_YOU]
     rows += [("landing", text) for text in _on_the_way(found)]
     rows += [("behind", one_line(text)) for text in found.behind]
@@ -123,15 +121,11 @@ def _time_left(until: datetime | None, now: datetime) -> str:
     return f"its agent waits for another {duration(left)}: "
 
 
-def _for_trust(wait: TrustWait) -> str:
-    """The tasks that wait for an act of trust, and the command for that act."""
-    tasks = counted(len(wait.ids), "task waits", "tasks wait")
-    return f"{tasks} for {wait.what}: {some(wait.ids, _MOST_NAMED)} ({wait.way_out})"
-
-
-def _for_base(wait: BaseWaits) -> str:
-    """The tasks that do not start on their base, and the command to go on."""
-    return f"{some(wait.ids, _MOST_NAMED)}: {one_line(wait.why)} ({wait.way_out})"
+def _waits(held: HeldTasks, now: datetime) -> str:
+    """The open tasks that one gate holds, and the command that helps."""
+    until = f" until {moment(held.until, now)}" if held.until and held.until > now else ""
+    way = f" ({held.way_out})" if held.way_out else ""
+    return f"{some(held.ids, _MOST_NAMED)}{until}: {one_line(held.why)}{way}"
 
 
 def _supervisor(found: FleetStatus, now: datetime) -> str:

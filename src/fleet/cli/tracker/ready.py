@@ -1,5 +1,6 @@
 """`fleet ready`: the tasks that could be worked on now."""
 
+import sys
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from fleet.schemas import Task
 from fleet.schemas.shown_text import moment, one_line
 
 if TYPE_CHECKING:
-    from fleet.control.view.why_not_now import Waiting
+    from fleet.schemas.task_state import Wait
 
 LIMIT = 50
 
@@ -38,11 +39,12 @@ def ready(line: Parsed) -> int:
 
 
 def _print(fleet: Control, tasks: Sequence[Task]) -> None:
-    """What can start now, and below that what waits for something of its own."""
-    from fleet.control.view.why_not_now import own_conditions, own_wait
+    """What can start now, what waits for something of its own, and why nothing starts."""
+    from fleet.control.view.why_not_now import GateReader, conditions, why_nothing_starts
 
     now = datetime.now().astimezone()
-    at = own_conditions(fleet, now)
+    at = conditions(fleet, now)
+    gates, held = GateReader(fleet, at), why_nothing_starts(at)
     ready: list[str] = []
     waiting: list[str] = []
     for task in tasks:
@@ -53,20 +55,23 @@ def _print(fleet: Control, tasks: Sequence[Task]) -> None:
             waiting.append(folded(f"{head}  [{one_line(error.message)}]", 2))
             continue
         shown = f"{head}  [{one_line(place.cwd)}]"
-        wait = own_wait(fleet, task, at, coder=place.coder, cwd=place.cwd)
-        if wait is None:
+        wait = gates.why_not(task, place)
+        if wait is None or wait == held:
             ready.append(folded(shown, 2))
         else:
-            waiting.append(folded(f"{shown}  {_words(task, wait, now)}", 2))
+            waiting.append(folded(f"{shown}  {_words(wait, now)}", 2))
     print(*(ready or ["No ready tasks."]), sep="\n")
     if waiting:
         print("Waiting:", *waiting, sep="\n")
+    if ready and held is not None:
+        print(f"Nothing starts: {one_line(held.words)}", file=sys.stderr)
 
 
-def _words(task: Task, wait: "Waiting", now: datetime) -> str:
+def _words(wait: "Wait", now: datetime) -> str:
+    reason = one_line(wait.words)
     if wait.until is not None and wait.until > now:
-        return f"waits until {moment(wait.until, now)}: fleet show {task.id}"
-    return f"waits: {one_line(wait.reason)}{f': {wait.way_on.line}' if wait.way_on else ''}"
+        return f"waits until {moment(wait.until, now)}: {reason}"
+    return f"waits: {reason}"
 
 
 QUICK = Quick(

@@ -1,5 +1,5 @@
-"""The tasks that only a person can set going: blocked ones, each with a question or a reason, and
-open ones that wait for the operator's trust in a verify command or in a coder's file.
+"""The tasks that wait for a person: blocked ones, each with a question or a reason, and open ones
+with the gate that holds them.
 
 `fleet status` names the first of them; the whole list, as the page and `fleet top` show it, is the
 group `needs_you` of `control/view/read_now.py`.
@@ -10,20 +10,17 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from fleet.coders.trusted_files import untrusted as untrusted_coders
 from fleet.control import Control
 from fleet.control.landing.open_landings import LandingTask
+from fleet.control.view.why_not_now import Conditions, GateReader, why_nothing_starts
 from fleet.errors import InvalidTask
-from fleet.home import base_wait
-from fleet.home.base_wait import BaseWait
-from fleet.home.trusted_commands import untrusted as untrusted_commands
 from fleet.queue.protocol import Filter
 from fleet.runs.outcome_history import attempts_before, read_ending
 from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Task
 from fleet.schemas.shown_text import first_line
-from fleet.schemas.task_state import TaskState, row_state
+from fleet.schemas.task_state import TaskState, Wait, row_state
 from fleet.schemas.waits import OutOfAttempts
 
 #: How many tasks of a status are looked at, and how many blocked ones are named.
@@ -47,21 +44,18 @@ class BlockedTask(Struct, frozen=True, kw_only=True):
     before: tuple[str, ...] = ()
 
 
-class BaseWaits(Struct, frozen=True, kw_only=True):
-    """Open tasks whose verify commands cannot be started, or fail, before any work."""
+class HeldTasks(Struct, frozen=True, kw_only=True):
+    """Open tasks that one gate holds for one reason."""
 
     ids: tuple[str, ...]
+    #: The name of the gate, and its words.
+    gate: str
     why: str
-    way_out: str
-
-
-class TrustWait(Struct, frozen=True, kw_only=True):
-    """Open tasks that wait for one act of trust."""
-
-    ids: tuple[str, ...]
-    #: What is not trusted, and the command that trusts it.
-    what: str
-    way_out: str
+    #: The command that helps; empty: nothing has to be done, or the words have it.
+    way_out: str = ""
+    until: datetime | None = None
+    #: Only a person can set the tasks going.
+    person: bool = False
 
 
 def blocked_tasks(fleet: Control, landing: Sequence[LandingTask] = ()) -> tuple[BlockedTask, ...]:
@@ -116,40 +110,31 @@ def _first(text: str) -> str:
     return text.strip().partition("\n")[0].rstrip(":")
 
 
-def trust_waits(fleet: Control) -> tuple[TrustWait, ...]:
-    """What the operator has to trust before open tasks can begin."""
-    strange, by_coder = list[str](), dict[str, list[str]]()
-    files = set(untrusted_coders(fleet.home.path))
-    for task in fleet.queue.find(Filter(statuses=("open",), limit=_LOOKED_AT)):
-        if untrusted_commands(fleet.home, task):
-            strange.append(task.id)
-        elif files and (coder := _coder(fleet, task)) in files:
-            by_coder.setdefault(coder, []).append(task.id)
-    waits = [
-        TrustWait(
+def held_tasks(fleet: Control, at: Conditions) -> tuple[HeldTasks, ...]:
+    """Why open tasks do not start, each reason once; those that a person can end come first. What
+    holds the whole home is not among them, and neither is what other tasks hold.
+    """
+    gates, all_held = GateReader(fleet, at), why_nothing_starts(at)
+    found: dict[tuple[str, str], tuple[Wait, list[str]]] = {}
+    for task in fleet.queue.find(Filter(ready=True, limit=_LOOKED_AT)):
+        try:
+            wait = gates.why_not(task, fleet.place(task))
+        except InvalidTask as error:
+            wait = Wait(gate="invalid", reason=error.message, person=True)
+        if wait is not None and wait != all_held and wait.gate != "type":
+            found.setdefault((wait.gate, wait.reason), (wait, []))[1].append(task.id)
+    groups = [
+        HeldTasks(
             ids=tuple(ids),
-            what=f"the coder {coder}, whose file no person has trusted",
-            way_out=f"fleet coders trust {coder}",
+            gate=wait.gate,
+            why=wait.reason,
+            way_out=wait.way_on.line if wait.way_on is not None else "",
+            until=wait.until,
+            person=wait.person,
         )
-        for coder, ids in sorted(by_coder.items())
+        for wait, ids in found.values()
     ]
-    what = "trust in a verify command that came from elsewhere"
-    commands = TrustWait(ids=tuple(strange), what=what, way_out="fleet trust")
-    return (commands, *waits) if strange else tuple(waits)
-
-
-def base_waits(fleet: Control) -> tuple[BaseWaits, ...]:
-    """What keeps open tasks from starting on their base, each cause once."""
-    found = dict[str, list[BaseWait]]()
-    ids = dict[str, list[str]]()
-    for task in fleet.queue.find(Filter(statuses=("open",), limit=_LOOKED_AT)):
-        if (wait := base_wait.waits(fleet.home, task.id)) is not None:
-            found.setdefault(wait.reason, []).append(wait)
-            ids.setdefault(wait.reason, []).append(task.id)
-    return tuple(
-        BaseWaits(ids=tuple(ids[why]), why=why, way_out=" or ".join(waits[0].ways(ids[why][0])))
-        for why, waits in found.items()
-    )
+    return tuple(sorted(groups, key=lambda each: not each.person))
 
 
 def tasks_of_coders(fleet: Control, names: Sequence[str]) -> list[Task]:

@@ -147,7 +147,7 @@ class LiveNow:
         if self._queue_changed():
             return True
         fresh = conditions(self._fleet, datetime.now(UTC))
-        return self._at is None or structs.replace(fresh, now=self._at.now) != self._at
+        return self._at is None or fresh.as_of(self._at.at.now) != self._at
 
     def _queue_changed(self) -> bool:
         kind, home = self._fleet.config.queue.partition(":")[0], self._fleet.home.path
@@ -196,7 +196,7 @@ class LiveNow:
         dirty = [task for task in self._queue.tasks if task.id in names]
         if not dirty:
             return
-        self._at = structs.replace(self._at, now=now)
+        self._at = self._at.as_of(now)
         fresh = {row.id: row for row in self._reader.rows(dirty, self._queue, self._at)}
         assert self.now is not None
         self._take([fresh.get(row.id, row) for row in self._rows.values()], self.now.done_since)

@@ -10,6 +10,7 @@ from typing import get_args
 
 from msgspec import Struct, structs
 
+from fleet.accounts.candidates import Place
 from fleet.control import Control
 from fleet.control.landing.open_landings import landing_of, landing_words
 from fleet.control.tasks.in_progress import look_at
@@ -26,7 +27,7 @@ from fleet.control.view.task_rows import (
     with_roots,
     work_of,
 )
-from fleet.control.view.why_not_now import Conditions, conditions, why_not_now
+from fleet.control.view.why_not_now import Conditions, GateReader, conditions
 from fleet.errors import InvalidTask
 from fleet.files.safe_read import stamp_of
 from fleet.home import compare_json, owner_file
@@ -34,7 +35,7 @@ from fleet.queue.protocol import Filter
 from fleet.runs.questions import questions_file
 from fleet.runs.run_directory import Run, latest_run
 from fleet.schemas import Task
-from fleet.schemas.task_state import AskedNow, Group, TaskFacts, Waiting, WayOn, state_of
+from fleet.schemas.task_state import AskedNow, Group, TaskFacts, Wait, WayOn, state_of
 from fleet.schemas.waits import ToLand, ToMend
 
 #: How far back tasks are shown as done, if nothing else is asked for.
@@ -82,7 +83,7 @@ class NowReader:
         """Rows that were read, with what holds for all of them."""
         ordered = tuple(sorted(with_roots(list(rows), queue.blockers), key=_place_in_list))
         return Now(
-            as_of=at.now,
+            as_of=at.at.now,
             home=str(self._fleet.home.path),
             queue=self._fleet.config.queue.partition(":")[0],
             supervisor=structs.replace(
@@ -98,26 +99,27 @@ class NowReader:
     def rows(self, tasks: Iterable[Task], queue: QueueRead, at: Conditions) -> list[TaskRow]:
         """One row for each task."""
         owner = owner_file.read(self._fleet.home)
-        alive, all_same = (at.supervisor.alive, owner), structs.replace(at, now=_SOME_TIME)
+        alive, all_same = (at.supervisor.alive, owner), at.as_of(_SOME_TIME)
+        gates = GateReader(self._fleet, at)
         rows: list[TaskRow] = []
         for task in tasks:
             shared = alive if task.status == "in_progress" else all_same
-            rows.append(self._kept_row(task, queue, at, (owner, shared)))
+            rows.append(self._kept_row(task, queue, gates, (owner, shared)))
         if len(self._kept) > 4 * len(rows) + SHOWN:
             self._kept = {row.id: self._kept[row.id] for row in rows}
         return rows
 
     def _kept_row(
-        self, task: Task, queue: QueueRead, at: Conditions, shared: tuple[str, object]
+        self, task: Task, queue: QueueRead, gates: GateReader, shared: tuple[str, object]
     ) -> TaskRow:
         """The row as read before, if nothing that the row depends on has changed; with the run's
         progress if only that was written.
         """
         kept = self._kept.get(task.id)
-        place = f"{self._fleet.home.tasks}/{task.id}"
+        folder = f"{self._fleet.home.tasks}/{task.id}"
         looks = (
-            *_looks(task, queue, at),
-            *_times(place, task.status in ("blocked", "in_progress")),
+            *_looks(task, queue, gates.at.at.now),
+            *_times(folder, task.status in ("blocked", "in_progress")),
             shared,
         )
         if kept is not None and kept.looks == looks:
@@ -131,13 +133,13 @@ class NowReader:
         # Looked at first: what is written meanwhile is read with the next look.
         run = latest_run(self._fleet.home.task(task.id))
         stamp = stamp_of(run.path) if run is not None else None
-        row = self._row(task, queue, at, shared[0])
+        row = self._row(task, queue, gates, shared[0])
         self._kept[task.id] = KeptRow(looks=looks, run=run, stamp=stamp, row=row)
         return row
 
-    def _row(self, task: Task, queue: QueueRead, at: Conditions, owner: str) -> TaskRow:
-        past = self._past.of(task)
-        row = self._plain(task, past, queue)
+    def _row(self, task: Task, queue: QueueRead, gates: GateReader, owner: str) -> TaskRow:
+        past, place = self._past.of(task), self._place(task)
+        row = self._plain(task, past, queue, place)
         facts = TaskFacts(
             id=task.id, status=task.status, waits=task.waits, close_reason=task.close_reason
         )
@@ -150,17 +152,26 @@ class NowReader:
             case "closed":
                 row = structs.replace(row, since=task.closed_at)
             case "in_progress":
-                seen = look_at(self._fleet, task, supervised=at.supervisor.alive, owner=owner)
+                seen = look_at(self._fleet, task, supervised=gates.at.supervisor.alive, owner=owner)
                 facts = structs.replace(facts, work=work_of(seen))
                 row, facts = self._asking(running_row(row, seen, past.over), facts, task)
             case "blocked" | "pinned" | "hooked":
                 row = row if landing is None else structs.replace(row, since=landing.at)
                 row, facts = self._blocked(row, facts, task, queue)
             case _:
-                facts = self._hindered(row, facts, task, queue, at)
+                held = self._held(task, place, queue, gates)
+                facts = structs.replace(facts, hindrance=held)
         return standing_row(row, state_of(facts))
 
-    def _plain(self, task: Task, past: PastOfTask, queue: QueueRead) -> TaskRow:
+    def _place(self, task: Task) -> Place | InvalidTask:
+        try:
+            return self._fleet.place(task)
+        except InvalidTask as error:
+            return error
+
+    def _plain(
+        self, task: Task, past: PastOfTask, queue: QueueRead, place: Place | InvalidTask
+    ) -> TaskRow:
         """What is told of a task in any state."""
         row = TaskRow(
             id=task.id,
@@ -179,12 +190,8 @@ class NowReader:
             verdict=past.verdict,
             spent=past.spent,
         )
-        try:
-            place = self._fleet.place(task)
-        except InvalidTask as error:
-            return structs.replace(
-                row, group="needs_you", reason=error.message, way_on=_line(f"fleet show {task.id}")
-            )
+        if isinstance(place, InvalidTask):
+            return structs.replace(row, group="needs_you", reason=place.message, way_on=_show(task))
         coder, model = place.coder, place.model
         if task.status == "closed" and past.model:  # those that did it, together
             coder, model = past.coder, past.model
@@ -192,18 +199,13 @@ class NowReader:
             row, project=place.cwd, directory=place.cwd, coder=coder, model=model
         )
 
-    def _hindered(
-        self, row: TaskRow, facts: TaskFacts, task: Task, queue: QueueRead, at: Conditions
-    ) -> TaskFacts:
-        """The facts with what keeps an open task from running."""
-        if not row.coder:  # invalid: a person has to mend it
-            held = Waiting(reason=row.reason, way_on=row.way_on, person=True)
-            return structs.replace(facts, hindrance=held)
-        blockers = queue.blockers.get(task.id, ())
-        held = why_not_now(
-            self._fleet, task, at, blockers=blockers, coder=row.coder, cwd=row.directory
-        )
-        return structs.replace(facts, hindrance=held)
+    def _held(
+        self, task: Task, place: Place | InvalidTask, queue: QueueRead, gates: GateReader
+    ) -> Wait | None:
+        """What keeps an open task from running."""
+        if isinstance(place, InvalidTask):  # a person has to mend it
+            return Wait(gate="invalid", reason=place.message, way_on=_show(task), person=True)
+        return gates.why_not(task, place, queue.blockers.get(task.id, ()))
 
     def _blocked(
         self, row: TaskRow, facts: TaskFacts, task: Task, queue: QueueRead
@@ -250,7 +252,7 @@ def rows_of(
     return {row.id: row for row in with_roots(rows, queue.blockers)}, queue
 
 
-def _looks(task: Task, queue: QueueRead, at: Conditions) -> tuple[object, ...]:
+def _looks(task: Task, queue: QueueRead, now: datetime) -> tuple[object, ...]:
     """What a row depends on in the queue. The lease is left out: renewing it changes nothing."""
     waits = queue.blockers.get(task.id, ())
     return (
@@ -258,7 +260,7 @@ def _looks(task: Task, queue: QueueRead, at: Conditions) -> tuple[object, ...]:
         task.status,
         task.fence,
         task.lease_owner,
-        task.not_before is None or task.not_before <= at.now,
+        task.not_before is None or task.not_before <= now,
         waits,
         tuple(queue.statuses.get(each) for each in waits),
         queue.parents.get(task.id),
@@ -300,5 +302,5 @@ def _counts(rows: Sequence[TaskRow], queue: QueueRead) -> GroupCounts:
     )
 
 
-def _line(line: str) -> WayOn:
-    return WayOn(verb="", line=line)
+def _show(task: Task) -> WayOn:
+    return WayOn(verb="", line=f"fleet show {task.id}")

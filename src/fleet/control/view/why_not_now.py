@@ -1,27 +1,47 @@
-"""Why a task that is not closed does not run now, and the act that would change that: for
-`fleet show`, `fleet tasks`, `fleet top` and the page alike.
+"""What a surface knows of a home at one moment, read from its files, and why tasks do not start:
+for `fleet ready`, `fleet show`, `fleet tasks`, `fleet top` and the page alike.
 
-The words are those of what decides: the queue's readiness, the supervisor's own conditions, and
-the choice of an account (`control/view/why_put_off.py`).
+The gates of `fleet.extend` decide, as they do for the supervisor. What the supervisor alone knows
+it publishes in `supervisor.json`.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet import __version__
+from fleet.accounts import candidates
+from fleet.accounts.account_gate import AccountFacts, SeatFacts, as_far_as_it_holds
+from fleet.accounts.account_state import HeldLogin, held_logins
+from fleet.accounts.account_store import open_accounts
+from fleet.accounts.choose_account import AccountStanding, Seat
+from fleet.coders.trusted_files import StrangeCoders
 from fleet.coders.trusted_files import untrusted as untrusted_coders
-from fleet.control import Control
+from fleet.control import Control, accounts
+from fleet.control.budget_status import day_budgets
 from fleet.control.pause import paused_since
+from fleet.errors import FleetError
+from fleet.extend import HomeMoment, SubjectFacts, TaskStart, own_gates, why_none, why_not
 from fleet.home import base_wait, compare_json, owner_file
-from fleet.home.status_file import SupervisorStatus, read_status
-from fleet.home.trusted_commands import untrusted, waits_text
+from fleet.home.base_wait import BaseFacts
+from fleet.home.compare_json import ComparisonFacts
+from fleet.home.status_file import ShutAccount, SupervisorStatus, read_status
+from fleet.home.trusted_commands import StrangeCommands, untrusted
 from fleet.processes.supervisor_lock import supervisor_of
-from fleet.schemas import NOT_WORK, Task
+from fleet.queue.sql.hosts.host_gate import Declines, QueueHosts
+from fleet.runs.outcome_history import history, spent_before, was_put_off
+from fleet.schemas import Task
 from fleet.schemas.budget import BudgetStatus
-from fleet.schemas.task_state import Waiting, WayOn
+from fleet.schemas.task_state import Wait
+from fleet.spending.budget_gates import DayBudgets, TaskSpend
+from fleet.spending.budgets import next_day, spent_words
+
+if TYPE_CHECKING:
+    from fleet.accounts.candidates import Place
 
 
 class SupervisorNow(Struct, frozen=True, kw_only=True):
@@ -49,198 +69,214 @@ class SupervisorNow(Struct, frozen=True, kw_only=True):
 class Conditions(Struct, frozen=True, kw_only=True):
     """What holds for all tasks of a home at one moment."""
 
-    now: datetime
+    at: HomeMoment
     supervisor: SupervisorNow = SupervisorNow()
-    #: The tasks that run on each account.
+    #: What the supervisor published of accounts: the tasks that run on each, the tasks at work that
+    #: try one for all others, and what it alone knows of some.
     on_account: Mapping[str, tuple[str, ...]] = {}
-    #: Why nothing at all is started; empty: what hinders concerns some tasks only.
-    stands_still: str = ""
-    #: Coders whose file no person has trusted.
-    strange_coders: frozenset[str] = frozenset()
+    probes: tuple[str, ...] = ()
+    shut: Mapping[str, ShutAccount] = {}
+
+    def as_of(self, now: datetime) -> "Conditions":
+        """The same at another moment."""
+        return structs.replace(self, at=structs.replace(self.at, now=now))
 
 
 def conditions(fleet: Control, now: datetime) -> Conditions:
     """The conditions that every waiting task of a home shares."""
-    from fleet.control.budget_status import day_budgets  # `fleet ready` needs none of these
-
-    holder, budgets = supervisor_of(fleet.home), day_budgets(fleet, now)
+    holder, budgets = supervisor_of(fleet.home), tuple(day_budgets(fleet, now))
     published = read_status(fleet.home) if holder else SupervisorStatus()
-    spent = [each for each in budgets if each.reached]
+    since, known = paused_since(fleet.home), open_accounts(fleet.home.path).states
     supervisor = SupervisorNow(
         alive=holder is not None,
         pid=holder.who.pid if holder else None,
         since=holder.since if holder else None,
-        paused_since=paused_since(fleet.home),
+        paused_since=since,
         runs=published.runs,
         slots=fleet.config.max_concurrent,
         queue_problem=published.queue_problem,
         shortage=published.shortage,
-        hindrances=tuple(_hindrances(fleet, spent, now)),
-        budgets=tuple(budgets),
+        hindrances=tuple(_hindrances(held_logins(known, now), budgets)),
+        budgets=budgets,
         lost_log_lines=published.lost_log_lines,
     )
-    return Conditions(
+    declared, usual = fleet.config.accounts, fleet.config.stop_at
+    states = {
+        name: as_far_as_it_holds(state, declared[name].stop_at if name in declared else usual, now)
+        for name, state in known.items()
+    }
+    at = HomeMoment(
         now=now,
+        supervised=supervisor.alive,
+        paused=since is not None,
+        queue_problem=published.queue_problem,
+        shortage=published.shortage,
+        runs=published.runs,
+        slots=supervisor.slots,
+        owner=owner_file.read(fleet.home),
+        facts=(
+            DayBudgets(statuses=budgets),
+            AccountFacts(states=states),
+            StrangeCoders(names=frozenset(untrusted_coders(fleet.home.path))),
+        ),
+    )
+    return Conditions(
+        at=at,
         supervisor=supervisor,
         on_account=published.on_account,
-        stands_still=next((_spent_words(each) for each in spent if each.scope == "day"), ""),
-        strange_coders=frozenset(untrusted_coders(fleet.home.path)),
+        probes=published.probes,
+        shut=published.accounts,
     )
-
-
-def own_conditions(fleet: Control, now: datetime) -> Conditions:
-    """As far as `own_wait` needs them."""
-    return Conditions(now=now, strange_coders=frozenset(untrusted_coders(fleet.home.path)))
 
 
 def hindrances(fleet: Control, now: datetime) -> list[str]:
     """Why tasks are not started, a sentence each: logins that are held, budgets that are spent."""
-    from fleet.control.budget_status import day_budgets
+    held = held_logins(open_accounts(fleet.home.path).states, now)
+    return _hindrances(held, day_budgets(fleet, now))
 
-    return _hindrances(fleet, [each for each in day_budgets(fleet, now) if each.reached], now)
 
-
-def _hindrances(fleet: Control, spent: Sequence[BudgetStatus], now: datetime) -> list[str]:
-    from fleet.accounts.account_state import held_logins
-    from fleet.accounts.account_store import open_accounts
-
-    held = [
-        f"{each.name} gets no work: {each.why}. To go on: {each.way_on}"
-        for each in held_logins(open_accounts(fleet.home.path).states, now)
-    ]
-    return held + [_spent_words(each) for each in spent]
+def _hindrances(held: Sequence[HeldLogin], budgets: Sequence[BudgetStatus]) -> list[str]:
+    lines = [f"{each.name} gets no work: {each.why}. To go on: {each.way_on}" for each in held]
+    return lines + [_spent_words(each) for each in budgets if each.reached]
 
 
 def _spent_words(status: BudgetStatus) -> str:
     """That a budget is spent: the whole day's budget keeps every task from starting, that of a
     project or an account only the tasks that would spend from it.
     """
-    from fleet.spending.budgets import spent_words
-
     words = spent_words(status)
     if status.scope == "day":
         return f"Nothing starts: {words}"
     return f"{words[:1].upper()}{words[1:]}"
 
 
-def why_not_now(
-    fleet: Control,
-    task: Task,
-    at: Conditions,
-    *,
-    blockers: Sequence[str],
-    coder: str,
-    cwd: str,
-) -> Waiting | None:
-    """Why an open or deferred task does not run; None: its turn comes. `blockers`: the tasks that
-    it waits for, of which the first is named.
-    """
-    own = _own_reason(fleet, task, at, coder, cwd)
-    if own is not None:
-        return own
-    if blockers:
-        way = WayOn(verb="", line=f"fleet show {blockers[0]}", task=blockers[0])
-        return Waiting(reason=f"waits for {blockers[0]}", way_on=way)
-    put_off = _put_off(fleet, task, at, with_why=True)
-    return put_off or _no_host(fleet, task) or _shared_reason(at)
+def why_nothing_starts(at: Conditions) -> Wait | None:
+    """Why no task of the home starts now."""
+    return why_none(own_gates(), at.at)
 
 
-def own_wait(fleet: Control, task: Task, at: Conditions, *, coder: str, cwd: str) -> Waiting | None:
-    """Why a task that is ready does not run, unless all that could run now wait for the same; of a
-    task that was put off only until when.
-    """
-    own = _own_reason(fleet, task, at, coder, cwd)
-    return own or _put_off(fleet, task, at, with_why=False) or _no_host(fleet, task)
+class GateReader:
+    """Asks the gates about tasks of one home at one moment, with what files tell of each task."""
 
+    def __init__(self, fleet: Control, at: Conditions) -> None:
+        self._fleet, self.at = fleet, at
+        self._troubles: dict[str, str] = {}
 
-def _own_reason(fleet: Control, task: Task, at: Conditions, coder: str, cwd: str) -> Waiting | None:
-    """What concerns this task alone, and only a person can change."""
-    compared = compare_json.shown(fleet.home, task.id)
-    if compared is not None and compared.is_open:
-        line = f"fleet compare {task.id}"
-        return Waiting(reason="it is being compared", way_on=WayOn(verb="pick", line=line))
-    if task.issue_type == "epic" or task.issue_type in NOT_WORK:
-        return Waiting(reason=f"{_an(task.issue_type)} is not run: its tasks are")
-    if not fleet.is_shared and untrusted(fleet.home, task):  # on a shared queue hosts decline it
-        text = waits_text(task.id).partition(":")[0]
-        return Waiting(reason=text, way_on=_line(f"fleet trust {task.id}"), person=True)
-    if (wait := base_wait.waits(fleet.home, task.id)) is not None:
-        return Waiting(reason=wait.reason, way_on=_line(wait.ways(task.id)[0]), person=True)
-    if coder in at.strange_coders:
-        return Waiting(
-            reason=f"no person has trusted the file of the coder {coder}",
-            way_on=_line(f"fleet coders trust {coder}"),
-            person=True,
+    @cached_property
+    def _hosts(self) -> QueueHosts:
+        from fleet.control.hosts.hosts_now import state_of  # only a shared queue has hosts
+        from fleet.queue.sql.hosts import host_table
+
+        queue = self._fleet.tracker
+        now, known = queue.db.now(), tuple(host_table.hosts(queue))
+        up = tuple(host for host in known if state_of(host, now) == "up")
+        return QueueHosts(known=known, up=up)
+
+    def why_not(self, task: Task, place: "Place", blockers: Sequence[str] = ()) -> Wait | None:
+        """Why an open or deferred task does not start; None: its turn comes. `blockers`: the tasks
+        that it waits for, of which the first is named.
+        """
+        at, start = self.at.at, self._task_start(task, place, tuple(blockers))
+        wait = why_not(own_gates(), start, at)
+        if self._fleet.is_shared and (wait is None or wait == why_none(own_gates(), at)):
+            wait = self._on_hosts(start)
+        if wait is None or task.not_before is None or task.not_before <= at.now:
+            return wait
+        # The same still holds the task, which comes back by then at the latest.
+        if wait.until is not None or wait.person:
+            return wait
+        return structs.replace(wait, until=task.not_before)
+
+    def _on_hosts(self, start: TaskStart) -> Wait | None:
+        """The answer with what the hosts of a shared queue have, which costs a question each."""
+        from fleet.queue.sql.hosts import host_table
+
+        at = structs.replace(self.at.at, facts=(self._hosts, *self.at.at.facts))
+        found = host_table.declines_of(self._fleet.tracker, start.task.id)
+        known = (Declines(declines=tuple(found)), *start.facts)
+        return why_not(own_gates(), structs.replace(start, facts=known), at)
+
+    def _task_start(self, task: Task, place: "Place", blockers: tuple[str, ...]) -> TaskStart:
+        home, shared, facts = self._fleet.home, self._fleet.is_shared, list[SubjectFacts]()
+        compared = compare_json.shown(home, task.id)
+        if compared is not None and compared.is_open:
+            facts.append(ComparisonFacts(is_open=True))
+        if not shared and (commands := untrusted(home, task)):  # on a shared queue hosts decline it
+            facts.append(StrangeCommands(commands=commands))
+        if (base := base_wait.waits(home, task.id)) is not None:
+            facts.append(BaseFacts(wait=base))
+        policy = place.ruled.policy
+        if policy.budget:
+            facts.append(TaskSpend(spent=spent_before(home.task(task.id))))
+        facts.append(self._seats(task, place))
+        return TaskStart(
+            task=task,
+            cwd=place.cwd,
+            is_missing=not shared and not Path(place.cwd).is_dir(),
+            project=self._fleet.config.project(place.cwd).path,
+            coders=(place.coder, *(each.name for each in place.fallback if each.kind == "coder")),
+            policy=policy,
+            blockers=blockers,
+            put_off=self._why_put_off(task),
+            facts=tuple(facts),
         )
-    kept = task.assignee and task.lease_owner is None
-    if kept and task.assignee != owner_file.read(fleet.home):
-        return Waiting(
-            reason=f"it is assigned to {task.assignee}",
-            way_on=_line(f"fleet bd unclaim {task.id}"),
+
+    def _seats(self, task: Task, place: "Place") -> SeatFacts:
+        """The seats of a task; without any if its coder or its chain is invalid, which the start
+        finds.
+        """
+        if self._fleet.is_shared and task.not_before is None:  # each host has accounts of its own
+            return SeatFacts()
+        try:
+            stages = candidates.stages_of(place, self._fleet.config, self._fleet.home.path)
+            seats = [seat for stage in stages for seat in stage]
+            standings = {seat.account.name: self._standing(seat, task) for seat in seats}
+        except FleetError:
+            return SeatFacts()
+        return SeatFacts(stages=stages, standings=standings)
+
+    def _standing(self, seat: Seat, task: Task) -> AccountStanding:
+        at, name = self.at, seat.account.name
+        known, now = at.shut.get(name, ShutAccount()), at.at.now
+        trouble, until = self._trouble(seat, task, known, now)
+        return AccountStanding(
+            running=len(at.on_account.get(name, ())),
+            task_id=task.id,
+            at_work=frozenset(at.probes) - {task.id},
+            login_ends=known.login_ends,
+            readying=known.readying,
+            trouble=trouble,
+            trouble_until=until,
         )
-    if not fleet.is_shared and not Path(cwd).is_dir():
-        way = _line(f"fleet bd update {task.id} --cwd DIR")
-        return Waiting(reason="its directory is gone", way_on=way, person=True)
-    return None
 
+    def _trouble(
+        self, seat: Seat, task: Task, known: ShutAccount, now: datetime
+    ) -> tuple[str, datetime | None]:
+        name = seat.account.name
+        for status in self.at.supervisor.budgets:
+            if status.reached and status.scope == "account" and status.name == name:
+                return spent_words(status), next_day(now)
+        return known.trouble or self._own_trouble(seat, task), None
 
-def _put_off(fleet: Control, task: Task, at: Conditions, *, with_why: bool) -> Waiting | None:
-    deferred = task.defer_until is not None and task.defer_until > at.now
-    if task.status == "deferred" or deferred:
-        return Waiting(
-            reason="a person put it off",
-            until=task.defer_until,
-            way_on=_line(f"fleet bd undefer {task.id}"),
-        )
-    if task.not_before is not None and task.not_before > at.now:
-        why = ""
-        if with_why:
-            from fleet.control.view.why_put_off import why_put_off  # `fleet show` seldom needs it
+    def _own_trouble(self, seat: Seat, task: Task) -> str:
+        """What this process sees of an account that a task was put off for, where no supervisor
+        runs whose environment and keyring would count.
+        """
+        account = seat.account
+        if account.is_own or self.at.supervisor.alive or task.not_before is None:
+            return ""
+        if account.name not in self._troubles:
+            found = accounts.trouble(account, self._fleet.home.path)
+            text = f"account {account.name} gets no work: {found}" if found else ""
+            self._troubles[account.name] = text
+        return self._troubles[account.name]
 
-            why = why_put_off(fleet, task, at)
-        return Waiting(
-            reason=why or "it was put off for a moment",
-            until=task.not_before,
-            way_on=WayOn(verb="retry", line=f"fleet retry {task.id}"),
-        )
-    return None
-
-
-def _no_host(fleet: Control, task: Task) -> Waiting | None:
-    if not fleet.is_shared:
-        return None
-    from fleet.control.hosts.no_host_fits import no_host_fits
-
-    why = no_host_fits(fleet, task)
-    return Waiting(reason=why, way_on=_line("fleet hosts"), person=True) if why else None
-
-
-def _shared_reason(at: Conditions) -> Waiting | None:
-    """What every task that could run now waits for."""
-    now = at.supervisor
-    if not now.alive:
-        return Waiting(reason="no supervisor runs", way_on=_line("fleet run"))
-    if now.paused_since is not None:
-        return Waiting(reason="fleet is paused", way_on=WayOn(verb="resume", line="fleet resume"))
-    if now.queue_problem:
-        return Waiting(reason=f"the queue fails: {now.queue_problem}")
-    if now.shortage:
-        return Waiting(reason=f"the machine is short: {now.shortage}")
-    if at.stands_still:
-        return Waiting(reason=at.stands_still)
-    if now.runs >= now.slots:
-        return Waiting(
-            reason="the only slot is in use"
-            if now.slots == 1
-            else f"all {now.slots} slots are in use",
-            way_on=_line(f"fleet config set max_concurrent={now.slots + 1}"),
-        )
-    return None
-
-
-def _an(word: str) -> str:
-    return f"{'an' if word[:1] in 'aeiou' else 'a'} {word}"
-
-
-def _line(line: str) -> WayOn:
-    return WayOn(verb="", line=line)
+    def _why_put_off(self, task: Task) -> str:
+        """Why the supervisor put a task off, as its records say."""
+        if task.not_before is None or task.not_before <= self.at.at.now:
+            return ""
+        task_dir = self._fleet.home.task(task.id)
+        if was_put_off(task_dir, task.not_before):
+            return ""
+        last = history(task_dir).last
+        return f"its last attempt failed: {last.why}" if last is not None else ""

@@ -10,6 +10,7 @@ from msgspec import structs
 
 from fleet import coders
 from fleet.accounts import candidates, credentials
+from fleet.accounts.account_gate import AccountFacts, SeatFacts
 from fleet.accounts.account_state import (
     AccountEvent,
     HeldLogin,
@@ -21,14 +22,15 @@ from fleet.accounts.account_state import (
     RunStarted,
     held_logins,
     own_outages,
+    probes_of,
 )
 from fleet.accounts.account_store import open_accounts
 from fleet.accounts.candidates import Place, Stages
 from fleet.accounts.choose_account import (
     AccountStanding,
+    AccountWait,
     Go,
     Seat,
-    Wait,
     busy_pause,
     choose,
     retry_at,
@@ -40,6 +42,7 @@ from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.home.journal import Log
+from fleet.home.status_file import ShutAccount
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import Account, Failed, Outcome, RateLimited, Task
 from fleet.schemas.shown_text import first_line
@@ -78,6 +81,8 @@ class AccountAssigner:
         self.full_accounts: set[str] = set()
         #: The trouble of each account that was last logged.
         self._logged: dict[str, str] = {}
+        #: What was last found of each account, for surfaces.
+        self._known: dict[str, ShutAccount] = {}
 
     def _say_unwritten(self, error: OSError) -> None:
         text = f"what is known of the accounts cannot be written: {error.strerror or error}"
@@ -85,33 +90,40 @@ class AccountAssigner:
 
     # Before a run.
 
-    def choose(
-        self, config: Config, place: Place, task_id: str, last: Ending | None, now: datetime
-    ) -> Go | Wait:
-        """The seat for a task, or until when the task waits; a task that waits is counted. Raises
-        FleetError.
-        """
-        found = self.would_choose(config, place, task_id, last, now)
-        if isinstance(found, Go):
-            return found
-        self._turned_away[found.account] += 1
-        if found.busy:
-            self.full_accounts.add(found.account)
-        dice = random.random()  # noqa: S311 - not a secret
-        waiting = self._turned_away[found.account]
-        return structs.replace(found, until=retry_at(found, waiting, dice, now))
+    def facts(self) -> AccountFacts:
+        """What is known of all accounts, as their gate takes it."""
+        return AccountFacts(states=self.accounts.states, pause=busy_pause(self._typical))
 
-    def would_choose(
+    def seats(
         self, config: Config, place: Place, task_id: str, last: Ending | None, now: datetime
-    ) -> Go | Wait:
-        """The seat for a task, or what the task would wait for. Raises FleetError."""
+    ) -> SeatFacts:
+        """The seats of a task, and how each account stands for it. Raises FleetError."""
         stages = candidates.stages_of(place, config, self._home.path)
         boxed = place.ruled.policy.sandbox.level != "off"
-        standings = self._standings(stages, task_id, now, boxed=boxed)
-        return choose(
-            stages, self.accounts.states, standings, now,
-            session_on=last.account if last is not None else "", pause=busy_pause(self._typical),
-        )  # fmt: skip
+        return SeatFacts(
+            stages=stages,
+            standings=self._standings(stages, task_id, now, boxed=boxed),
+            session_on=last.account if last is not None else "",
+        )
+
+    def turned_away(self, wait: AccountWait, now: datetime) -> datetime:
+        """Count a task that found no seat; when it asks again."""
+        self._turned_away[wait.account] += 1
+        if wait.busy:
+            self.full_accounts.add(wait.account)
+        dice = random.random()  # noqa: S311 - not a secret
+        return retry_at(wait, self._turned_away[wait.account], dice, now)
+
+    def published(self) -> dict[str, ShutAccount]:
+        """What this process alone knows of accounts, for surfaces: trouble with a secret or a
+        login, and what is being done about that.
+        """
+        return {name: each for name, each in self._known.items() if each != ShutAccount()}
+
+    def probes(self) -> tuple[str, ...]:
+        """The tasks at work that try an account or a coder for all others."""
+        tried = {each for state in self.accounts.states.values() for each in probes_of(state)}
+        return tuple(sorted(tried & self._assignments.at_work()))
 
     def _standings(
         self, stages: Stages, task_id: str, now: datetime, *, boxed: bool = False
@@ -141,9 +153,14 @@ class AccountAssigner:
                 trouble = f"account {account.name} gets no work: {held.why}"
             elif held is not None:
                 readying = f"the login of {account.name} is being renewed"
+        unproven = None if ends == state.proven_login else ends
+        if until is None:  # else a budget is spent, which surfaces know
+            self._known[account.name] = ShutAccount(
+                trouble=trouble, readying=readying, login_ends=unproven
+            )
         return AccountStanding(
             running=running,
-            login_ends=None if ends == state.proven_login else ends,
+            login_ends=unproven,
             readying=readying,
             trouble=trouble,
             trouble_until=until,

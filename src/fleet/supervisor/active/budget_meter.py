@@ -12,9 +12,8 @@ from fleet.home import Home
 from fleet.home.journal import Log
 from fleet.runs.outcome_history import spent_before
 from fleet.runs.run_directory import began_at
-from fleet.schemas import LimitExceeded, Policy, Receipt, Spend, Task
+from fleet.schemas import LimitExceeded, Receipt, Spend
 from fleet.schemas.budget import BudgetStatus, Payer
-from fleet.schemas.decision import Decision
 from fleet.schemas.shown_text import counted
 from fleet.spending import budgets
 from fleet.spending.day_ledger import DayLedger, SpendEntry
@@ -38,8 +37,6 @@ class BudgetMeter:
         self._runs_seen: dict[str, tuple[ActiveRun, str, Spend]] = {}
         #: How the budgets of the day stood when the runs were counted.
         self._counted: tuple[BudgetStatus, ...] = ()
-        #: The day and the day's budget of which it was last logged that it is spent.
-        self._logged_spent = ""
 
     def apply(self, config: Config) -> None:
         """Go by these settings from now on."""
@@ -130,33 +127,10 @@ class BudgetMeter:
         self._log.say("budget", text, task_dir=run.run.task_dir, limit=passed.limit)
         return passed
 
-    def refusal(self, task: Task, policy: Policy, project: str) -> Decision | None:
-        """The decision on a task that would start on a spent budget; None: the task may start."""
-        own = budgets.of_task(task.id, policy.budget, spent_before(self._home.task(task.id)))
-        spent = own if own is not None and own.reached else self.spent(project)
-        return None if spent is None else budgets.refused(spent, self._now())
-
-    def spent(self, project: str) -> BudgetStatus | None:
-        """The spent budget of today that a run in this project would count against."""
-        payer = self._payer(project, "")
-        reached = (each for each in self.statuses() if each.reached)
-        return next((each for each in reached if each.concerns(payer)), None)
-
     def spent_by(self, account: str) -> BudgetStatus | None:
         """The budget of an account, if that is spent."""
         reached = (each for each in self.statuses() if each.reached and each.scope == "account")
         return next((each for each in reached if each.name == account), None)
-
-    def day_is_spent(self) -> bool:
-        """Whether the budget of the whole day is spent, so that nothing is claimed; logged once."""
-        found = (each for each in self.statuses() if each.reached and each.scope == "day")
-        if (spent := next(found, None)) is None:
-            return False
-        if self._logged_spent != (now := f"{budgets.day_of(self._now())} {spent.budget}"):
-            self._logged_spent = now
-            text = f"nothing new is started: {budgets.spent_words(spent)}"
-            self._log.say("budget_spent", text, scope=spent.scope)
-        return True
 
     def _of_day(self, today: str, status: BudgetStatus) -> list[ActiveRun]:
         return [

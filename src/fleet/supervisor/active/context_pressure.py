@@ -16,7 +16,7 @@ class ContextPressure(RunObserver):
     def __init__(self, state: SupervisorState) -> None:
         self._state = state
 
-    def events(self, run: ActiveRun, events: Sequence[Event]) -> ContextFull | None:  # noqa: ARG002
+    def events(self, run: ActiveRun, events: Sequence[Event]) -> ContextFull | None:
         state = self._state
         tokens, window = run.totals.tokens.context_tokens or 0, run.context_window
         if tokens * 100 < window * state.config.context_pressure_threshold_pct:

@@ -27,14 +27,14 @@ class MessageReceipts(RunObserver):
     def __init__(self, state: SupervisorState) -> None:
         self._state = state
 
-    def tick(self, run: ActiveRun, tick: Tick) -> None:  # noqa: ARG002
+    def tick(self, run: ActiveRun, tick: Tick) -> None:
         note_messages(run, self._state.log, self._state.now())
 
     def exited(self, run: ActiveRun, outcome: Outcome) -> Outcome:
         note_messages(run, self._state.log, self._state.now())
         return outcome
 
-    def settled(self, run: ActiveRun, ending: Ending, receipt: Receipt | None) -> None:  # noqa: ARG002
+    def settled(self, run: ActiveRun, ending: Ending, receipt: Receipt | None) -> None:
         done = bears_out(ending.settlement)
         note_undelivered(run, self._state.log, self._state.now(), done=done)
 

@@ -23,7 +23,7 @@ class ProgressFile(RunObserver):
         #: When a disk that takes nothing was logged last, on the monotonic clock.
         self._disk_logged = -_SAY_AGAIN
 
-    def tick(self, run: ActiveRun, tick: Tick) -> None:  # noqa: ARG002
+    def tick(self, run: ActiveRun, tick: Tick) -> None:
         assignment = self._state.assignments.get(run.task_id)
         progress = _progress(run, assignment.doing if assignment is not None else "")
         if progress == run.memory.published:

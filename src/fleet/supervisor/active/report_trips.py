@@ -15,10 +15,10 @@ class TripReports(RunObserver):
     def __init__(self, state: SupervisorState) -> None:
         self._log = state.log
 
-    def events(self, run: ActiveRun, events: Sequence[Event]) -> None:  # noqa: ARG002
+    def events(self, run: ActiveRun, events: Sequence[Event]) -> None:
         self._report(run)
 
-    def settled(self, run: ActiveRun, ending: Ending, receipt: Receipt | None) -> None:  # noqa: ARG002
+    def settled(self, run: ActiveRun, ending: Ending, receipt: Receipt | None) -> None:
         self._report(run)
 
     def _report(self, run: ActiveRun) -> None:

@@ -26,7 +26,7 @@ class AccountWatch(RunObserver):
     def __init__(self, state: SupervisorState) -> None:
         self._state = state
 
-    def events(self, run: ActiveRun, events: Sequence[Event]) -> None:  # noqa: ARG002
+    def events(self, run: ActiveRun, events: Sequence[Event]) -> None:
         state = self._state
         for limit in state.accounts.follow(run, state.config, state.now()):
             state.events.append(AccountNoted(run.account, limit))
@@ -62,7 +62,7 @@ class LoginWatch(RunObserver):
     def __init__(self, state: SupervisorState) -> None:
         self._state = state
 
-    def events(self, run: ActiveRun, events: Sequence[Event]) -> AtOnce | None:  # noqa: ARG002
+    def events(self, run: ActiveRun, events: Sequence[Event]) -> AtOnce | None:
         state = self._state
         wrong = state.accounts.wrong_login(run, state.config)
         if wrong is None:

@@ -28,10 +28,10 @@ class BudgetWatch(RunObserver):
     def __init__(self, state: SupervisorState) -> None:
         self._state = state
 
-    def begin_tick(self, tick: Tick) -> None:  # noqa: ARG002
+    def begin_tick(self, tick: Tick) -> None:
         self._state.meter.count([run for _, run in self._state.assignments.runs()])
 
-    def tick(self, run: ActiveRun, tick: Tick) -> LimitExceeded | None:  # noqa: ARG002
+    def tick(self, run: ActiveRun, tick: Tick) -> LimitExceeded | None:
         return self._state.meter.over_budget(run)
 
     def exited(self, run: ActiveRun, outcome: Outcome) -> Outcome:

@@ -135,7 +135,7 @@ class Watchdog(RunObserver):
         watched = self._watched.get(run.task_id)
         return self._check(watched, tick.now, tick.awake) if watched is not None else None
 
-    def events(self, run: ActiveRun, events: Sequence[Event]) -> StopRun:  # noqa: ARG002
+    def events(self, run: ActiveRun, events: Sequence[Event]) -> StopRun:
         """Stop a run that floods or lacks what it needs: the next tick would be too late."""
         limits = run.policy.limits
         if missed := lacking(run):

@@ -287,13 +287,13 @@ class NoHosts:
     def offer_now(self, usual_coder: str) -> None:
         """No offer: this machine runs every task, or says what it lacks."""
 
-    def knows(self, queue: Queue) -> bool:  # noqa: ARG002
+    def knows(self, queue: Queue) -> bool:
         return True
 
-    def lacks(self, coder: str) -> bool:  # noqa: ARG002
+    def lacks(self, coder: str) -> bool:
         return False
 
-    def leave_to_others(self, url: str) -> bool:  # noqa: ARG002
+    def leave_to_others(self, url: str) -> bool:
         return False
 
     def server_went_back(self) -> bool:

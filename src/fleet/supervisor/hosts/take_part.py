@@ -99,7 +99,7 @@ class HostWords(RunObserver):
     def __init__(self, state: SupervisorState) -> None:
         self._state = state
 
-    def tick(self, run: ActiveRun, tick: Tick) -> None:  # noqa: ARG002
+    def tick(self, run: ActiveRun, tick: Tick) -> None:
         if (assignment := self._state.assignments.get(run.task_id)) is not None:
             self._state.keep_words(assignment)
 

@@ -5,18 +5,10 @@ fleet.
 """
 
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 
-from msgspec import Struct
-
-from fleet import coders
-from fleet.accounts.candidates import place_of
-from fleet.accounts.choose_account import Wait
-from fleet.coders.trusted_files import Untrusted
-from fleet.errors import FleetError, NotFound, Refused
+from fleet.errors import NotFound, Refused
 from fleet.home import base_wait
-from fleet.home.trusted_commands import untrusted
 from fleet.queue.protocol import Filter, Queue
 from fleet.runs import closed_by_hand
 from fleet.runs.outcome_history import believed_ending, was_put_off
@@ -24,44 +16,13 @@ from fleet.runs.run_directory import began_at, latest_run
 from fleet.schemas import Blocked, Lease, Task
 from fleet.schemas.waits import PAST_FLEET, Asks, ClosedPastFleet, words
 from fleet.settlement.end_run import is_answered
+from fleet.spending.budget_gates import BudgetWait
 from fleet.spending.budgets import begins_a_day
+from fleet.supervisor.start.ask_gates import why_waits
 from fleet.supervisor.state import QueueChanged, SupervisorState
 
 #: How many waiting tasks are looked at when an account has room: the most urgent come first.
 _LOOK_AT = 100
-
-
-class HeldBack(Struct, frozen=True, kw_only=True):
-    """What keeps a task from running now."""
-
-    why: str
-    #: Only a person can change that, or change it before `again`.
-    person: bool = False
-    #: When it is tried again without a person; None: never, or soon.
-    again: datetime | None = None
-    #: A budget of the day is spent.
-    budget: bool = False
-
-
-def held_back(state: SupervisorState, task: Task) -> HeldBack | None:
-    """What keeps a task from running now; None: nothing does."""
-    if untrusted(state.home, task):
-        why = "a verify command from elsewhere is not trusted: fleet trust"
-        return HeldBack(why=why, person=True)
-    if (wait := base_wait.waits(state.home, task.id)) is not None:
-        return HeldBack(why=wait.reason, person=True)
-    try:
-        place = place_of(state.home, state.config, task)
-        coders.find(place.coder, state.home.path)
-        if state.meter.spent(place.cwd) is not None:
-            return HeldBack(why="a budget is spent", person=True, budget=True)
-        found = state.accounts.would_choose(state.config, place, task.id, None, state.now())
-    except FleetError as error:
-        return HeldBack(why=error.message, person=isinstance(error, Untrusted))
-    if not isinstance(found, Wait):
-        return None
-    again = found.until if found.again else None
-    return HeldBack(why=found.why, person=found.person, again=again)
 
 
 def waiting_tasks(state: SupervisorState, then: Callable[[list[Task]], None]) -> None:
@@ -79,7 +40,7 @@ def wake_next(state: SupervisorState) -> None:
 
     def first(tasks: list[Task]) -> None:
         looked_at = (task for task in tasks[:_LOOK_AT] if _was_put_off(state, task))
-        task = next((task for task in looked_at if held_back(state, task) is None), None)
+        task = next((task for task in looked_at if why_waits(state, task) is None), None)
         if task is None:
             state.accounts.full_accounts.clear()
         else:
@@ -96,9 +57,9 @@ def wake_all(state: SupervisorState) -> None:
     def each(tasks: list[Task]) -> None:
         paid, seated = list[Task](), list[Task]()
         for task in (task for task in tasks if _was_put_off(state, task)):
-            held = held_back(state, task)
+            held = why_waits(state, task)
             if task.not_before and begins_a_day(task.not_before):  # it was a budget that was spent
-                paid += [] if held is not None and held.budget else [task]
+                paid += [] if isinstance(held, BudgetWait) else [task]
             elif held is None:
                 seated.append(task)
         wake(state, paid, "budget")

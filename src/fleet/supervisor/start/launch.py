@@ -9,19 +9,19 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from fleet import coders
-from fleet.accounts.candidates import Place, place_of
+from fleet.accounts.candidates import Place
 from fleet.accounts.candidates import find as find_account
 from fleet.accounts.choose_account import Seat
 from fleet.coders.agent_environment import run_env
 from fleet.coders.base import Coder, Options, ToolServer
-from fleet.errors import BadInput, FleetError, InvalidTask, NotHere
+from fleet.errors import FleetError
 from fleet.evidence.claim_rules import UNCHANGED
 from fleet.files.agent_place import AgentPlace
 from fleet.files.atomic_write import write_atomically
 from fleet.files.machine_short import is_short
 from fleet.files.put_aside import put_aside
 from fleet.files.safe_read import check_directory
-from fleet.home import HOOK, Home, clone_record, compare_json, landing_json, messages
+from fleet.home import HOOK, Home, clone_record, landing_json, messages
 from fleet.home.context_windows import known_window
 from fleet.home.task_policy import passed_variables
 from fleet.processes.keeper_client import Busy, hold_until, start_keeper
@@ -49,37 +49,13 @@ from fleet.spool.agent_mcp.tool_server import ASK_SLACK
 from fleet.supervisor.assignments import ActiveRun, Assignment, Ready, RunStart
 from fleet.supervisor.start.agent_bin import KEEPER, TOOL_SERVER
 from fleet.supervisor.start.own_state import OwnState, own_state
-from fleet.supervisor.start.run_box import RunCommand, box_run, check_box
+from fleet.supervisor.start.run_box import RunCommand, box_run
 from fleet.supervisor.start.workspace import Workspace
 from fleet.supervisor.state import SupervisorState
 
 #: The keeper enforces the time limit this many seconds after the supervisor would, in case that
 #: there is no supervisor: a supervisor also records which tools it cut off.
 KEEPERS_SLACK = 2.0
-
-
-def placed(state: SupervisorState, task: Task) -> Place:
-    """Where a task runs and what the task asks for. Raises FleetError."""
-    if compare_json.is_open(state.home, task.id):
-        raise InvalidTask(f"it is being compared: fleet compare {task.id}")
-    place = place_of(state.home, state.config, task)
-    _check_coder(state, place.coder)
-    if place.origin is None and not Path(place.cwd).is_dir():
-        raise NotHere(f"its directory {place.cwd} is not there")
-    check_box(place.ruled.policy)
-    return place
-
-
-def _check_coder(state: SupervisorState, name: str) -> None:
-    """Raise NotHere for a coder that this machine lacks and another host may have."""
-    try:
-        coders.find(name, state.home.path)
-    except BadInput as error:
-        if not state.config.shares_queue:
-            raise
-        raise NotHere(error.message, hint=error.hint) from None
-    if state.heartbeat.lacks(name):
-        raise NotHere(f"the program of coder {name} is not on PATH")
 
 
 def make_ready(

@@ -14,10 +14,9 @@ from pathlib import Path
 from msgspec import structs
 
 from fleet import coders
-from fleet.accounts.candidates import Place
-from fleet.accounts.choose_account import Wait
+from fleet.accounts.account_gate import seat_for
+from fleet.accounts.choose_account import AccountWait, Go
 from fleet.accounts.kept_secret import SecretTrouble
-from fleet.coders.trusted_files import Untrusted
 from fleet.errors import FleetError, InvalidTask, NotHere
 from fleet.evidence.base_check import BaseCase, try_base
 from fleet.extend import Duty
@@ -25,16 +24,15 @@ from fleet.files.machine_short import is_short, words_of
 from fleet.git.mirror.ensure_mirror import Unreached
 from fleet.home import base_wait
 from fleet.home.base_wait import BaseWait
-from fleet.home.status_file import paused
 from fleet.home.task_json import settings_of
 from fleet.home.task_policy import policy_outside
-from fleet.home.trusted_commands import UNTRUSTED_THERE, untrusted, waits_text
 from fleet.queue.protocol import Filter
 from fleet.runs.outcome_history import believed_ending, history
 from fleet.runs.run_directory import check_task_directory, latest_run
-from fleet.schemas import Lease, Released, Task
+from fleet.schemas import Lease, Task
 from fleet.schemas.decision import Decision, blocked, released
 from fleet.schemas.shown_text import cut, headline
+from fleet.schemas.task_state import Wait
 from fleet.schemas.waits import ToMend
 from fleet.settlement.session_files import keep_sessions
 from fleet.settlement.settle_table import stopped
@@ -53,8 +51,10 @@ from fleet.supervisor.finish_run import give_up, settle
 from fleet.supervisor.hosts.host_travel import Arrived, HostTravel
 from fleet.supervisor.queue_io.reopen_tasks import wake
 from fleet.supervisor.start.agent_bin import AgentPrograms
+from fleet.supervisor.start.ask_gates import Asked, ask, holds_all
 from fleet.supervisor.start.hold_news import HoldNews
-from fleet.supervisor.start.launch import launch, make_ready, moved, placed
+from fleet.supervisor.start.launch import launch, make_ready, moved
+from fleet.supervisor.start.run_box import check_box
 from fleet.supervisor.start.workspace import (
     NoRoom,
     Prepared,
@@ -80,9 +80,8 @@ _NO_ROOM = timedelta(minutes=5)
 _SOON, _UNREACHED = timedelta(seconds=15), timedelta(minutes=2)
 #: How much of a task's title is said when its run begins.
 _TITLE = 60
-#: When a task looks again whether its commands and its coder's file are trusted by now; the
-#: command that trusts them wakes it.
-_TRUST = timedelta(hours=1)
+#: When a task is claimed again that waits for a person, whose act wakes it.
+_FOR_A_PERSON = timedelta(hours=1)
 #: When a task whose verify commands fail on its base looks again whether base or commands changed,
 #: and one whose commands are just being tried for another task, the end of which wakes it.
 _BROKEN, _TRIED = timedelta(minutes=1), timedelta(minutes=5)
@@ -162,8 +161,8 @@ class RunStarter(Duty):
         elif self._state.shutdown.reason is not None:
             decision = released("claimed as the supervisor ended")
             settle(self._state, assignment, decision, task_dir)
-        elif paused(self._state.home):
-            settle(self._state, assignment, released("claimed as fleet was paused"), task_dir)
+        elif (wait := holds_all(self._state)) is not None:
+            settle(self._state, assignment, released(wait.words), task_dir)
         else:
             self._begin(assignment, task_dir)
 
@@ -227,55 +226,52 @@ class RunStarter(Duty):
 
     def _begin(self, assignment: Assignment, task_dir: Path) -> None:
         """Begin a run, or have the directory made ready first. Raises FleetError."""
-        task = assignment.lease.task
-        if untrusted(self._state.home, task):
-            there = f"{UNTRUSTED_THERE}: fleet trust {task.id}"
-            settle(self._state, assignment, self._wait_for_trust(waits_text(task.id), there))
+        last = history(task_dir).last
+        asked = ask(self._state, assignment.lease.task, last)
+        if isinstance(asked, Wait):
+            self._hold(assignment, asked)
             return
-        try:
-            place = placed(self._state, task)
-        except Untrusted as error:
-            decision = self._wait_for_trust(error.message, error.message)
-            settle(self._state, assignment, decision, task_dir)
+        if asked.wait is not None:
+            self._hold(assignment, asked.wait)
             return
-        refusal = self._state.meter.refusal(task, place.ruled.policy, place.cwd)
-        if refusal is not None:
-            self._hold(assignment, refusal)
-            return
-        ready = self._ready(assignment.lease, place, task_dir)
+        check_box(asked.place.ruled.policy)
+        ready = self._ready(assignment.lease, asked, task_dir)
         if isinstance(ready, Wait):
-            self._hold(assignment, released(ready.why, not_before=ready.until))
+            self._hold(assignment, ready)
         else:
             self._prepare(assignment, ready, task_dir)
 
-    def _hold(self, assignment: Assignment, decision: Decision) -> None:
-        """Put a task off; the log tells the reason once for all tasks that it holds."""
-        end, news = decision.settlement, True
-        if isinstance(end, Released):
-            news = self._holds.is_news(decision.why, end.not_before, self._state.now())
-        settle(self._state, assignment, decision, logged=news)
-
-    def _wait_for_trust(self, why: str, there: str) -> Decision:
-        """A task whose commands or coder are not trusted here goes back: on a shared queue at once,
-        for a host that trusts them. `there` is the reason as other hosts show it.
+    def _hold(self, assignment: Assignment, wait: Wait) -> None:
+        """Give a task back that a gate holds: to a host that may have what this one lacks, to a
+        person, or to the queue until it is asked about again. The log tells a reason once for all
+        tasks that it holds.
         """
-        if self._state.config.shares_queue:
-            return released(why, declined=there)
-        return released(why, not_before=self._state.now() + _TRUST)
+        state, now, task_id = self._state, self._state.now(), assignment.task_id
+        if wait.declined and state.config.shares_queue:
+            settle(state, assignment, released(wait.words, declined=wait.declined))
+        elif wait.blocks is not None:
+            settle(state, assignment, blocked(wait.blocks, task_id), state.home.task(task_id))
+        else:
+            until = wait.until or now + _FOR_A_PERSON
+            if isinstance(wait, AccountWait):
+                until = state.accounts.turned_away(wait, now)
+            decision = released(wait.words, not_before=until)
+            settle(
+                state, assignment, decision, logged=self._holds.is_news(decision.why, until, now)
+            )
 
-    def _ready(self, lease: Lease, place: Place, task_dir: Path) -> Ready | Wait:
-        """Choose the account of a run, and put together what the run needs there."""
+    def _ready(self, lease: Lease, asked: Asked, task_dir: Path) -> Ready | Wait:
+        """Take the seat of a run, and put together what the run needs there."""
         for report in keep_sessions(self._state.home, lease.task.id, all_over=True):
             self._state.log.say("session_lost", report, task_dir=task_dir)
-        state, now, last = self._state, self._state.now(), history(task_dir).last
-        chosen = state.accounts.choose(state.config, place, lease.task.id, last, now)
-        if isinstance(chosen, Wait):
-            return chosen
+        state, now = self._state, self._state.now()
+        chosen = seat_for(asked.start, asked.at)
+        assert isinstance(chosen, Go)  # the gate of accounts let the task start
         try:
-            ready = make_ready(state, lease, place, chosen.seat, self._programs.folder)
+            ready = make_ready(state, lease, asked.place, chosen.seat, self._programs.folder)
         except SecretTrouble as error:  # a keyring that does not answer, a file that is just gone
             why = f"account {chosen.seat.account.name}: {error.message}"
-            return Wait(until=now + _TROUBLE, why=why)
+            return Wait(gate="account", until=now + _TROUBLE, reason=why)
         state.accounts.run_started(chosen, lease.task.id, now)
         return ready
 
@@ -325,8 +321,8 @@ class RunStarter(Duty):
             return
         if (reason := stage.stop_reason or state.shutdown.reason) is not None:
             settle(state, assignment, stopped(reason, assignment.task_id))
-        elif paused(state.home):
-            settle(state, assignment, released("claimed as fleet was paused"))
+        elif (wait := holds_all(state)) is not None:
+            settle(state, assignment, released(wait.words))
         elif is_soon and self._fetched[order.fetched] != since:
             self._submit(assignment, order, stage.abandon)  # that fetch has ended meanwhile
         else:

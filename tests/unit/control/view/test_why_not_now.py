@@ -1,24 +1,21 @@
-"""What every task that could run now waits for."""
+"""What every task of a home waits for."""
 
 from datetime import UTC, datetime
 
 import pytest
 
-from fleet.control.view.why_not_now import Conditions, SupervisorNow, _shared_reason
+from fleet.control.view.why_not_now import Conditions, why_nothing_starts
+from fleet.extend import HomeMoment
+from fleet.schemas import Budget, Spend
+from fleet.schemas.budget import BudgetStatus
+from fleet.spending.budget_gates import DayBudgets
 
 NOW = datetime(2026, 11, 17, 12, tzinfo=UTC)
-SPENT = "The day's budget of /other is spent"
 
 
-@pytest.mark.parametrize(
-    ("stands_still", "reason"), [("", None), ("Nothing starts: x", "Nothing starts: x")]
-)
-def test_only_what_keeps_all_tasks_from_starting_is_the_reason_of_every_task(stands_still, reason):
+@pytest.mark.parametrize(("scope", "held"), [("day", True), ("project", False)])
+def test_only_what_keeps_all_tasks_from_starting_is_the_reason_of_every_task(scope, held):
     """A spent budget of one project, or a coder that is held, keeps no other task waiting."""
-    at = Conditions(
-        now=NOW,
-        supervisor=SupervisorNow(alive=True, hindrances=(SPENT,), slots=2),
-        stands_still=stands_still,
-    )
-    found = _shared_reason(at)
-    assert (found and found.reason) == reason
+    spent = BudgetStatus(scope=scope, budget=Budget(tokens=1), spent=Spend(tokens=2))
+    at = HomeMoment(now=NOW, slots=2, facts=(DayBudgets(statuses=(spent,)),))
+    assert (why_nothing_starts(Conditions(at=at)) is not None) == held

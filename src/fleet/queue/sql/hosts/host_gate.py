@@ -1,33 +1,52 @@
-"""Why no host takes a task that could run: what the task needs, and which hosts have that."""
+"""The gate of hosts: a task of a shared queue waits for a host that fits. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fleet.control import Control
-from fleet.control.hosts.hosts_now import state_of
-from fleet.queue.sql.hosts import host_table
-from fleet.schemas import Decline, Host, Task, settings_in
+from fleet.extend import Gate, HomeMoment, SubjectFacts, TaskStart
+from fleet.schemas import Decline, Host, settings_in
 from fleet.schemas.hosts.host import (
     PUSHED_CHANGES,
     missing_needs,
     needs_of,
     repository_of,
 )
+from fleet.schemas.task_state import Wait, WayOn
 
 #: How the commands begin after which a host is asked again.
 _TRUST = "fleet trust"
 
 
-def no_host_fits(fleet: Control, task: Task) -> str:
-    """Why a task of a queue that hosts share waits for a host; empty: one that is up fits."""
-    queue = fleet.tracker
-    now = queue.db.now()
-    known = host_table.hosts(queue)
-    up = [host for host in known if state_of(host, now) == "up"]
-    declines = host_table.declines_of(queue, task.id)
-    why = waits_for_host(settings_in(task.metadata), up, known, declines)
-    asks = declines and why and _TRUST not in why  # which asks the host again by itself
-    return f"{why}. Once that is mended: fleet retry {task.id}" if asks else why
+class QueueHosts(SubjectFacts, frozen=True, kw_only=True):
+    """The hosts of a shared queue; None: the queue is not shared, or this host asks for itself."""
+
+    known: tuple[Host, ...] | None = None
+    #: The hosts that are up.
+    up: tuple[Host, ...] = ()
+
+
+class Declines(SubjectFacts, frozen=True, kw_only=True):
+    """What hosts said that they lack for a task."""
+
+    declines: tuple[Decline, ...] = ()
+
+
+class HostFits(Gate):
+    """A host that is up has what the task needs."""
+
+    def why_not(self, start: TaskStart, at: HomeMoment) -> Wait | None:
+        hosts, declines = at.of(QueueHosts), start.of(Declines).declines
+        if hosts.known is None:
+            return None
+        settings = settings_in(start.task.metadata)
+        why = waits_for_host(settings, hosts.up, hosts.known, declines)
+        if not why:
+            return None
+        if declines and _TRUST not in why:  # which asks the host again by itself
+            why = f"{why}. Once that is mended: fleet retry {start.task.id}"
+        return Wait(
+            gate="hosts", reason=why, way_on=WayOn(verb="", line="fleet hosts"), person=True
+        )
 
 
 def waits_for_host(

@@ -2,7 +2,7 @@
 
 from msgspec import structs
 
-from fleet.control.hosts.no_host_fits import waits_for_host
+from fleet.queue.sql.hosts.host_gate import waits_for_host
 from tests.contract.test_hosts import a_host
 
 ALPHA = a_host("home1", "alpha", labels=())
