@@ -20,6 +20,7 @@ STOPPED_AT: Mapping[str, tuple[str, ...]] = {
             "write_its_own_record",
             "forge_its_output",
             "rewrite_its_prompt",
+            "write_through_any_descriptor",
             "write_what_its_cli_obeys",
             "write_what_its_cli_looks_for",
             "read_a_key",

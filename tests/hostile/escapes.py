@@ -107,6 +107,18 @@ def speak_through_its_cli():
 
 
 @way
+def write_through_any_descriptor():
+    """A file that a process of the run has open can be opened again, wherever it lies."""
+    for link in Path("/proc").glob("[1-9]*/fd/*"):
+        with suppress(OSError):
+            if str(link.readlink()).startswith(PLAN["home"]):
+                for path in (link, Path("/proc/self/fd", link.name)):
+                    with suppress(OSError), path.open("ab") as file:
+                        file.write(f"appended by {Path.cwd().name}\n".encode())
+    return False  # the test looks for the word
+
+
+@way
 def write_the_queue():
     with Path(PLAN["home"], "queue.db").open("r+b") as file:
         return file.read(6) == b"SQLite"

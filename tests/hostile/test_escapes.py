@@ -176,6 +176,11 @@ class Machine:
         run = self.home.task(self.ids[level]) / "runs/1"
         for name, way in RECORDS.items():
             reached |= {way} if "forged" in (run / name).read_text() else set()
+        task = self.home.task(self.ids[level])
+        records = [path for path in task.rglob("*") if path.is_file() and path.suffix != ".db"]
+        # The agent without a box writes into the records of the others too.
+        if any(f"appended by {level}\n".encode() in path.read_bytes() for path in records):
+            reached.add("write_through_any_descriptor")
         branches = subprocess.run(
             ["git", "-C", str(self.source), "branch"], capture_output=True, text=True, check=True
         ).stdout

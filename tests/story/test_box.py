@@ -122,6 +122,17 @@ def test_a_stopped_agent_has_its_grace_in_a_box_too(boxed):
     assert boxed.run(task).exit().stop == "graceful"
 
 
+def test_a_box_has_no_descriptor_of_the_lock(boxed):
+    """Nor of any other file of the home: what has one open can write to the file."""
+    task = add(
+        boxed, "ls -l /proc/*/fd >&2; bd close $FLEET_TASK_ID --reason done >&2", expect="any"
+    )
+    boxed.until_ended(boxed.supervise("--until-idle"))
+    said = boxed.run(task).stderr.read_text()
+    assert "-> socket:" in said
+    assert str(boxed.home.path) not in said
+
+
 def test_what_an_agent_leaves_behind_dies_with_its_box(boxed):
     """A process that left its session, its parents and its environment cannot leave the box."""
     task = add(

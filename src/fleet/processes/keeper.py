@@ -364,7 +364,8 @@ def become_agent(spec: dict[str, Any], keeper: int, lock: int, go: int, fail: in
         stage = "cwd"
         os.chdir(spec["cwd"])
         stage = "exec"
-        os.set_inheritable(lock, True)
+        # A box ends with its holder, so its processes need no lock, and could write to the file.
+        os.set_inheritable(lock, not spec.get("boxed"))
         for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
             signal.signal(number, signal.SIG_DFL)  # an ignored one would stay ignored
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
