@@ -107,6 +107,10 @@ class Scene:
         """Start a supervisor whose waiting times are shorter: `parked=1`."""
         return self._start(*patience, program=FAKES / "hasty_supervisor.py")
 
+    def supervise_with_pauses(self, share):
+        """Start a supervisor whose pauses are a share of what they are."""
+        return self._start(str(share), program=FAKES / "short_pauses.py")
+
     def _start(self, *words, program=None):
         with (self.home.path / "screen").open("ab") as file, Path(os.devnull).open("rb") as empty:
             out = file if self._screen is None else self._screen

@@ -65,3 +65,24 @@ def test_a_check_that_fails_for_the_work_spends_an_attempt(scene):
     blocked = scene.until_status(task, "blocked")
     assert isinstance(blocked.waits, OutOfAttempts)
     assert (len(scene.runs(task)), attempts(scene, task)) == (2, 2)
+
+
+def test_an_outage_that_one_task_meets_alone_ends_with_a_person(scene):
+    """The others go on meanwhile, and the task is not the only one to try the account."""
+    scene.coder("picky", ACTOR + EVENT.format(reason="api_error"))
+    scene.configure(max_concurrent=2)
+    bad = scene.add('say:{"type":"refused"}', coder="picky")
+    scene.supervise_with_pauses(0.02)
+    scene.until(lambda: scene.runs(bad) and read_ending(scene.runs(bad)[-1]))
+    others = []
+    while scene.status(bad) != "blocked" and len(others) < 20:
+        others.append(scene.add(WORK, coder="picky"))
+        scene.until(lambda: scene.status(others[-1]) == "closed" or scene.status(bad) == "blocked")
+        before = len(scene.runs(bad))
+        scene.until(lambda n=before: len(scene.runs(bad)) > n or scene.status(bad) == "blocked")
+    blocked = scene.until_status(bad, "blocked")
+    assert "3 times, while other tasks went on" in blocked.notes
+    assert f"fleet retry {bad}" in blocked.notes
+    assert attempts(scene, bad) == 0
+    for other in others:
+        scene.until_status(other, "closed")
