@@ -165,12 +165,13 @@ def test_the_rollout_tells_of_context_and_of_both_windows():
 
 
 def test_without_the_rollout_a_full_window_is_still_a_limit():
-    """The rollout may lie where fleet cannot read; the end of the window is then unknown."""
+    """The rollout may lie where fleet cannot read; the words name the end of the window."""
     reading = RunTotals()
     for line in lines("codex", "429_usage_limit_reached"):
         reading.add(CodexCoder().read(line, READ_AT))
-    limit = RateLimit(kind="usage", status="rejected")
-    assert CodexCoder().outcome(reading, 1, None) == RateLimited(limit=limit)
+    limit = CodexCoder().outcome(reading, 1, None).limit
+    assert (limit.kind, limit.status) == ("usage", "rejected")
+    assert f"{limit.resets_at.astimezone():%H:%M}" == "19:21"
 
 
 def test_reconnecting_is_no_error():

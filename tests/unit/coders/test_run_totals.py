@@ -219,3 +219,31 @@ def test_the_window_is_that_of_the_agents_own_model():
     assert read(Event(kind="x", model="haiku"), told).tokens.context_window == 200_000
     assert read(Event(kind="x", model="sonnet-5[1m]"), told).tokens.context_window == 1_000_000
     assert read(Event(kind="x", context_window=-1)).tokens.context_window is None
+
+
+@pytest.mark.parametrize(
+    ("words", "hour", "minute"),
+    [
+        ("You\u2019ve hit your usage limit. Visit x or try again at 7:21 PM.", 19, 21),
+        ("You've hit your session limit · resets 7:45pm", 19, 45),
+        ("limit reached, resets at 12am", 0, 0),
+    ],
+)
+def test_a_time_of_day_in_the_words_of_a_refusal_is_its_reset(words, hour, minute):
+    """Where no header names the moment: the next one that this machine's clock shows."""
+    limit = RateLimit(kind="usage", status="rejected")
+    totals = RunTotals()
+    totals.add(Event(kind="rate_limit", ts=NOW, text=words, reason="rate_limit", limits=(limit,)))
+    found = totals.refusal("rate_limit").resets_at
+    local = found.astimezone()
+    assert (local.hour, local.minute) == (hour, minute)
+    assert timedelta(minutes=-1) < found - NOW <= timedelta(days=1)
+
+
+@pytest.mark.parametrize("words", ["try again at 25:00 PM", "resets soon", "at 7:21 PM", ""])
+def test_words_without_a_time_of_day_name_no_reset(words):
+    """The account is tried again after a few minutes then."""
+    limit = RateLimit(kind="usage", status="rejected")
+    totals = RunTotals()
+    totals.add(Event(kind="rate_limit", ts=NOW, text=words, reason="rate_limit", limits=(limit,)))
+    assert totals.refusal("rate_limit").resets_at is None

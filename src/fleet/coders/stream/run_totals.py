@@ -1,7 +1,8 @@
 """The totals of a run, folded from events: the same for a live stream and for a file."""
 
+import re
 from collections import Counter
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 from msgspec import Struct, field, structs
@@ -14,6 +15,10 @@ from fleet.schemas.budget import MOST_TOKENS
 #: A window that is this full (in percent) is what a refusal without a name was about.
 _FULL = 95
 
+#: How CLIs name the time of day at which a limit ends.
+_CLOCK = re.compile(
+    r"\b(?:try again at|resets(?: at)?) (1[0-2]|0?[1-9])(?::([0-5]\d))? ?([ap]m)\b", re.IGNORECASE
+)
 #: No window is longer than a month; a number beyond it is a mistake.
 _LONGEST_WAIT = 31 * 86_400.0
 
@@ -190,6 +195,8 @@ class RunTotals(Struct, kw_only=True):
         named = [limit for limit in self.limits.values() if limit.status == "rejected"]
         full = [limit for limit in self.limits.values() if (limit.used_percent or 0) >= _FULL]
         dated = [limit for limit in (*named, *full) if limit.resets_at]
+        # The end of a window that is named is told to the second, and not in words.
+        dated.sort(key=lambda limit: limit.kind == "usage")
         for limit in (*dated, *named, *full):
             return structs.replace(limit, status="rejected")
         kind = "overload" if reason == "overloaded" else "throttle"
@@ -224,7 +231,23 @@ def _sane_usage(usage: Usage) -> Usage:
 
 def _dated(limit: RateLimit, event: Event) -> RateLimit:
     """The limit with `resets_at` worked out from `retry_after` and the event's time."""
-    if limit.resets_at or limit.retry_after is None or event.ts is None:
+    if limit.resets_at or event.ts is None:
         return limit
+    if limit.retry_after is None:
+        words = event.text if limit.status == "rejected" else ""
+        return structs.replace(limit, resets_at=_at_clock(words, event.ts))
     wait = timedelta(seconds=min(max(0.0, limit.retry_after), _LONGEST_WAIT))
     return structs.replace(limit, resets_at=event.ts + wait)
+
+
+def _at_clock(words: str, since: datetime) -> datetime | None:
+    """The next moment at which this machine's clock shows the time that a CLI's words name."""
+    found = _CLOCK.search(words)
+    if found is None:
+        return None
+    hour, minute = int(found[1]) % 12 + 12 * (found[3].lower() == "pm"), int(found[2] or 0)
+    local = since.astimezone()
+    named = local.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    # A CLI names whole minutes: one that has just begun is meant, and not the one of tomorrow.
+    late = named + timedelta(minutes=1) <= local
+    return (named + timedelta(days=late)).astimezone(UTC)
