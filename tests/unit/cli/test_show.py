@@ -91,6 +91,8 @@ def test_a_task_that_has_not_run_says_where_it_will_land(fleet, tmp_path, capsys
     shown = capsys.readouterr().out
     assert says in shown
     assert ("lands:" in shown) == says.startswith("lands:")
+    mode = given["land"] if "work_in" not in given else None
+    assert (f"land:        {mode}" in shown) == (mode is not None)
 
 
 def test_a_repository_without_a_commit_is_told_before_a_run_is_refused(fleet, tmp_path, capsys):

@@ -25,8 +25,8 @@ from fleet.schemas.shown_text import duration, ending_words, first_line, moment,
 
 #: A row of the page: a name (empty: the row continues the one above) and a text.
 ShownField = tuple[str, str]
-#: Settings that have rows of their own, with what is spent and where the work goes.
-_TOLD_APART = ("budget", "land")
+#: A setting that has a row of its own, with what is spent.
+_TOLD_APART = ("budget",)
 
 
 def show(line: Parsed) -> int:

@@ -15,7 +15,7 @@ from fleet.errors import InvalidTask
 from fleet.home import clone_record, messages, owner_file
 from fleet.home.messages import Delivery
 from fleet.home.task_json import settings_of
-from fleet.home.task_policy import cost_of_no_check, outside_of_git
+from fleet.home.task_policy import PROJECT, cost_of_no_check, outside_of_git
 from fleet.runs.outcome_history import (
     Ending,
     attempts_before,
@@ -161,10 +161,13 @@ def settings_shown(details: TaskDetails) -> Iterator[SettingOf]:
 
 
 def _landing_settings(place: Place) -> Iterator[SettingOf]:
-    land = place.ruled.policy.land
-    if land.lands:
-        source = place.ruled.origins.get("land", "default")
-        yield SettingOf(name="land", value=f"{land.mode}, onto {land.into}", source=source)
+    policy = place.ruled.policy
+    if policy.work_in == "clone":
+        land, source = policy.land, place.ruled.origins.get("land", "default")
+        onto = f", onto {land.into}" if land.lands and land.into else ""
+        yield SettingOf(name="land", value=f"{land.mode}{onto}", source=source)
+        for name, values in (("setup", policy.setup), ("share", policy.copies.share)):
+            yield from (SettingOf(name=name, value=value, source=PROJECT) for value in values)
 
 
 def where_code_is(fleet: Control, task: Task) -> str:
