@@ -1,12 +1,15 @@
 """What an agent commits lands as it was committed, through the real supervisor."""
 
+import os
 import textwrap
 
 import pytest
 
 from fleet.home import landing_json
 from fleet.runs import receipt_json
-from tests.conftest import need, only_slow
+from fleet.sandbox.try_box import try_box
+from tests.conftest import missing, need, only_slow
+from tests.hostile.escape_table import LEVELS
 from tests.repos import ENV, Repo
 from tests.story.scene import NEEDS_YOU, Scene
 from tests.story.test_box import CODER, END, TOOL
@@ -16,10 +19,17 @@ NAME = "GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b.c GIT_COMMITTER_NAME=a GIT_COMMIT
 ASK_NOBODY, COMMIT = 0, "git add -A -f && git commit -qm work"
 
 
+#: What an agent committed is the same in a box and without one.
+at_each_level = pytest.mark.parametrize("scene", LEVELS, indirect=True)
+
+
 @pytest.fixture
-def scene(tmp_path):
+def scene(tmp_path, request):
     need("git")
-    scene = Scene(tmp_path, coder="script", retry_limit=1, land="auto")
+    level = getattr(request, "param", "off")
+    if level != "off" and not try_box(os.environ).works:
+        missing("bwrap")
+    scene = Scene(tmp_path, coder="script", retry_limit=1, land="auto", sandbox=level)
     scene.env = {**scene.env, **ENV, "PATH": scene.env["PATH"]}
     scene.coder("script", CODER)
     scene.repo = Repo(scene.project)
@@ -53,6 +63,7 @@ def landed(scene, commit="main"):
     return {row.partition("\t")[2]: row.split(" ")[0] for row in rows}
 
 
+@at_each_level
 def test_committed_secrets_land_whole_and_ask_first(scene):
     """Without them the branch would fail the check that the receipt calls passed."""
     script = f"""
@@ -75,6 +86,7 @@ def test_committed_secrets_land_whole_and_ask_first(scene):
     assert scene.repo.git("rev-parse", "main^{tree}") == landing.tree
 
 
+@at_each_level
 def test_a_check_that_needs_an_uncommitted_secret_fails(scene):
     """The command runs on what would land, so the missing file shows."""
     script = "echo key > server.pem; echo 'test -s server.pem' > check.sh; git add check.sh"
@@ -88,6 +100,7 @@ def test_a_check_that_needs_an_uncommitted_secret_fails(scene):
     assert landing_json.believed(scene.home, task_id) is None
 
 
+@at_each_level
 def test_a_large_committed_file_lands_and_asks_first(scene):
     """It is in the branch's history for good, so a person looks."""
     receipt, landing = play(
@@ -98,6 +111,7 @@ def test_a_large_committed_file_lands_and_asks_first(scene):
     assert receipt.changes.tree == landing.tree
 
 
+@at_each_level
 def test_submodules_land_as_committed(scene):
     """A new one, and one that was moved in the index alone."""
     moved, new = "1" * 40, "2" * 40
@@ -114,6 +128,7 @@ def test_submodules_land_as_committed(scene):
     assert (rows[2], rows[6]) == (new, moved)
 
 
+@at_each_level
 def test_nothing_that_is_committed_is_removed(scene):
     """Files that left the working tree, ignored ones, and one whose place something else took."""
     script = f"""
