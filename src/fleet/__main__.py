@@ -3,22 +3,67 @@
 import gc
 import os
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from io import TextIOWrapper
+from types import ModuleType
+from typing import Any
 
 #: Objects that are made before Python first looks for garbage: more than a short command makes,
 #: since all that it loads is in use until it ends.
 _BEFORE_COLLECTION = 50_000
 
 
+class LateModule(ModuleType):
+    """A module that is imported once a name is read that was not given beforehand."""
+
+    def __init__(self, name: str, **given: Callable[..., Any]) -> None:
+        super().__init__(name)
+        vars(self).update(given)
+        sys.modules[name] = self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # `__path__`: what an import statement reads of every module
+            raise AttributeError(name)
+        return getattr(self.load(), name)
+
+    def load(self) -> ModuleType:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return import_module(self.__name__)
+
+    def late(self, name: str) -> Callable[..., Any]:
+        """A function of the module, which is imported by the first call."""
+
+        def call(*args: Any, **named: Any) -> Any:
+            return getattr(self.load(), name)(*args, **named)
+
+        return call
+
+
 def load_msgspec() -> None:
-    """Import msgspec without typing_extensions, which msgspec imports where installed.
+    """Import msgspec without what it imports and fleet seldom or never needs.
 
-    No Python that fleet runs on needs that module, and it costs more than a bare start.
+    The modules left out cost as much as the start of two Pythons: typing_extensions, which no
+    Python that fleet runs on needs, is hidden from msgspec; JSON schemas and what the standard
+    library's uuid and urllib import are loaded by their first use.
     """
-    if "typing_extensions" not in sys.modules:
+    if "msgspec" in sys.modules:
+        return
+    for name in ("ipaddress", "msgspec.inspect"):
+        if name not in sys.modules:
+            LateModule(name)
+    if "platform" not in sys.modules:
+        LateModule("platform", system=lambda: os.uname().sysname)  # which uuid asks for
+    schemas = LateModule("msgspec._json_schema")
+    for name in ("schema", "schema_components"):
+        setattr(schemas, name, schemas.late(name))
+    hidden = "typing_extensions" not in sys.modules
+    if hidden:
         sys.modules["typing_extensions"] = None  # type: ignore[assignment]
-        import msgspec  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    import msgspec  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
+    if hidden:
         del sys.modules["typing_extensions"]
 
 

@@ -558,9 +558,28 @@ def test_the_frequent_commands_load_nothing_heavy(ann, command):
         "subprocess",
         "tempfile",
         "configparser",
+        "textwrap",
         "fleet.spool.agent_mcp.tool_server",
     ]
     assert loaded(ann, command, heavy) == "[]"
+
+
+def test_what_msgspec_loads_late_is_whole_when_it_is_used():
+    """A short command leaves these modules out; a long one needs what they have."""
+    code = (
+        "from fleet.__main__ import load_msgspec\n"
+        "load_msgspec()\n"
+        "import ipaddress, platform, sys, uuid\n"
+        "import msgspec\n"
+        "late = [type(sys.modules[each]).__name__ for each in"
+        " ('ipaddress', 'platform', 'msgspec.inspect', 'msgspec._json_schema')]\n"
+        "print(late == ['LateModule'] * 4, ipaddress.ip_address('::1').is_loopback,"
+        " platform.system() == platform.uname().system, msgspec.json.schema(int),"
+        " msgspec.inspect.type_info(str).max_length, uuid.UUID(int=1).int,"
+        " 'LateModule' in str(type(sys.modules['ipaddress'])))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True True {'type': 'integer'} None 1 False\n"
 
 
 @pytest.mark.parametrize("command", [("questions",), ("tasks", "--all")])
