@@ -1,16 +1,24 @@
 """Questions under a supervisor that is killed: they wait, and each answer reaches its agent."""
 
 import json
+import shutil
 import sys
+
+import pytest
 
 from fleet.home import AGENT_BIN
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import all_runs
-from fleet.schemas import NeedsHuman, Released
+from fleet.schemas import Closed, NeedsHuman, Released
 from fleet.supervisor.start.agent_bin import TOOL_SERVER
 from tests.builders import look_on
+from tests.conftest import only_slow
+from tests.contract.beads_home import pristine_home
+from tests.story.scene import Scene
 from tests.story.test_spool import heard, scripted
+
+__all__ = ["pristine_home"]
 
 CALL = {
     "jsonrpc": "2.0", "id": 1, "method": "tools/call",
@@ -114,3 +122,32 @@ def _until_parked(scene, task):
     process = scene.supervise()
     scene.until_marked(task, "parked")
     return process
+
+
+@only_slow
+@pytest.mark.timeout(600)
+def test_on_beads_an_answer_written_by_hand_reaches_the_next_run(tmp_path, pristine_home):
+    """`## A:` in Q&A.md, then `update --status open`: the next run finds the answer there."""
+    shutil.copytree(pristine_home, tmp_path / "home")
+    scene = Scene(tmp_path, queue="beads")
+    try:
+        steps = "tool ask:tabs end | read:Spaces tool done end"
+        line = ("bd", "create", "--silent", "--coder", "actor", "--model", steps, "Choose")
+        made = scene.fleet(*line, "--expect", "any", patience=200)
+        assert made.returncode == 0, made.stderr
+        task = made.stdout.strip()
+
+        def endings():
+            return [read_ending(run) for run in all_runs(scene.folder(task))]
+
+        scene.supervise()
+        scene.until(lambda: scene.log("blocked"), patience=200)
+        (scene.folder(task) / "artifacts/Q&A.md").write_text("## A: Spaces.\n")
+        told = scene.fleet("bd", "update", task, "--status", "open", "--assignee", "", patience=200)
+        assert told.returncode == 0, told.stderr
+        scene.until(lambda: scene.log("closed"), patience=200)
+        first, second = endings()
+        assert first.outcome == NeedsHuman(question="QUESTION: tabs")
+        assert isinstance(second.settlement, Closed)
+    finally:
+        scene.close()
