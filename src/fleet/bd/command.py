@@ -13,6 +13,7 @@ from fleet.errors import BadInput, NotFound
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Settings, Task
 from fleet.schemas.shown_text import harmless
+from fleet.schemas.task_state import Standing
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +74,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     read_file: Callable[[str], bytes]
     #: The directory whose repository may name the user; None: no person called from one.
     cwd: Path | None = None
+    #: How tasks stand by all that the home knows of them; None: by their rows alone.
+    standing: "Callable[[Sequence[Task]], Mapping[str, Standing]] | None" = None
 
     @property
     def json(self) -> bool:
@@ -97,6 +100,10 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         from fleet.bd.actor import owner
 
         return owner(self.env, self.cwd)
+
+    def standings(self, tasks: Sequence[Task]) -> Mapping[str, Standing]:
+        """How these tasks stand, for people; empty: their rows alone tell."""
+        return {} if self.standing is None or not tasks else self.standing(tasks)
 
     @property
     def now(self) -> datetime:

@@ -9,19 +9,26 @@ import msgspec
 from fleet.bd.output.json_shapes import claim_expires
 from fleet.schemas import Comment, Task
 from fleet.schemas.shown_text import one_line
-from fleet.schemas.task_state import row_state
+from fleet.schemas.task_state import Standing, TaskState, row_state
 
 #: The tasks at the other end of a task's edges, each with the edge's type.
 Neighbours = Sequence[tuple[Task, str]]
 
 
-def row(task: Task, *notes: str) -> str:
+#: How tasks stand by all that is known of them; of the others the row alone tells.
+Standings = Mapping[str, Standing]
+_NO_STANDINGS: Standings = {}
+#: States that the tracker's own status says as well.
+_PLAIN: Mapping[str, TaskState] = {"open": "ready", "in_progress": "running", "closed": "done"}
+
+
+def row(task: Task, *notes: str, standings: Standings = _NO_STANDINGS) -> str:
     """A task on one line; what else there is to say stands in brackets behind the title."""
     facts = [
         *([task.issue_type] if task.issue_type != "task" else []),
         *([f"@{task.assignee}"] if task.assignee else []),
         *task.labels,
-        *([row_state(task).state] if task.status == "blocked" else []),
+        *_state(task, standings),
         *notes,
     ]
     behind = f"  ({', '.join(facts)})" if facts else ""
@@ -29,15 +36,31 @@ def row(task: Task, *notes: str) -> str:
     return one_line(text)
 
 
-def rows(tasks: Sequence[Task], none: str, more: str = "") -> str:
+def _state(task: Task, standings: Standings) -> list[str]:
+    """How the task stands, where its status does not say it."""
+    known = standings.get(task.id)
+    if known is None:
+        return [row_state(task).state] if task.status == "blocked" else []
+    return [] if _PLAIN.get(task.status) == known.state else [known.state]
+
+
+def rows(
+    tasks: Sequence[Task], none: str, more: str = "", *, standings: Standings = _NO_STANDINGS
+) -> str:
     """A line for each task and their number; `none` if there are none."""
     if not tasks:
         return none
     count = "1 issue" if len(tasks) == 1 else f"{len(tasks)} issues"
-    return "\n".join([*map(row, tasks), "", f"{count}{more}"])
+    return "\n".join([*(row(each, standings=standings) for each in tasks), "", f"{count}{more}"])
 
 
-def tree(tasks: Sequence[Task], parents: Mapping[str, str], none: str) -> str:
+def tree(
+    tasks: Sequence[Task],
+    parents: Mapping[str, str],
+    none: str,
+    *,
+    standings: Standings = _NO_STANDINGS,
+) -> str:
     """A line for each task, each below its parent, as far as that is one of them."""
     if not tasks:
         return none
@@ -50,13 +73,18 @@ def tree(tasks: Sequence[Task], parents: Mapping[str, str], none: str) -> str:
     stack = [(task, 0) for task in reversed(below.get("", ()))]
     while stack:
         task, depth = stack.pop()
-        found.append(f"{'  ' * depth}{row(task)}")
+        found.append(f"{'  ' * depth}{row(task, standings=standings)}")
         stack += [(child, depth + 1) for child in reversed(below.get(task.id, ()))]
     return "\n".join([*found, "", f"Total: {len(tasks)} issues"])
 
 
 def page(
-    task: Task, dependencies: Neighbours, dependents: Neighbours, comments: Sequence[Comment]
+    task: Task,
+    dependencies: Neighbours,
+    dependents: Neighbours,
+    comments: Sequence[Comment],
+    *,
+    standings: Standings = _NO_STANDINGS,
 ) -> str:
     """All of a task that a person may want to read."""
     texts = {
@@ -65,27 +93,30 @@ def page(
         "notes": task.notes,
         "acceptance criteria": task.acceptance_criteria,
         "metadata": "\n".join(_metadata(task.metadata)),
-        "depends on": _rows(dependencies),
-        "dependents": _rows(dependents),
+        "depends on": _rows(dependencies, standings),
+        "dependents": _rows(dependents, standings),
         "comments": "\n".join(
             f"{_minute(comment.created_at)} {one_line(comment.author)}\n{indented(comment.text)}"
             for comment in comments
         ),
     }
     parts = [f"{name}:\n{indented(text)}" for name, text in texts.items() if text]
-    return "\n\n".join(["\n".join(_head(task)), *parts])
+    return "\n\n".join(["\n".join(_head(task, standings)), *parts])
 
 
-def _status(task: Task) -> str:
-    """The status; of a blocked task how it stands, and why."""
-    return f"blocked ({row_state(task).words})" if task.status == "blocked" else task.shown_status
+def _status(task: Task, standings: Standings) -> str:
+    """The status; where it does not say how the task stands, also that, and why."""
+    if not _state(task, standings):
+        return task.shown_status
+    known = standings.get(task.id) or row_state(task)
+    return f"{task.shown_status} ({known.words})"
 
 
-def _head(task: Task) -> list[str]:
+def _head(task: Task, standings: Standings) -> list[str]:
     rows: dict[str, str | datetime | None] = {
         "id": task.id,
         "title": task.title,
-        "status": _status(task),
+        "status": _status(task, standings),
         "priority": f"P{task.priority}",
         "type": task.issue_type,
         "assignee": task.assignee,
@@ -118,11 +149,11 @@ def _metadata(metadata: dict[str, Any]) -> list[str]:
 
 def others(neighbours: Neighbours) -> str:
     """The tasks around one, a line each, indented."""
-    return indented(_rows(neighbours)) if neighbours else ""
+    return indented(_rows(neighbours, _NO_STANDINGS)) if neighbours else ""
 
 
-def _rows(neighbours: Neighbours) -> str:
-    return "\n".join(row(task, kind) for task, kind in neighbours)
+def _rows(neighbours: Neighbours, standings: Standings) -> str:
+    return "\n".join(row(task, kind, standings=standings) for task, kind in neighbours)
 
 
 def indented(text: str) -> str:

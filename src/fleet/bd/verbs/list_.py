@@ -87,9 +87,11 @@ def _listed(call: Call, want: Search, *, root: Task | None = None) -> Reply:
         shown = [*([root] if root else []), *tasks]
         edges = edges_from(call.queue, [task.id for task in shown])
         parents = {id_: parent_of(below) for id_, below in edges.items()}
-        return Reply(text=lines.tree(shown, parents, "No issues found."))
+        text = lines.tree(shown, parents, "No issues found.", standings=call.standings(shown))
+        return Reply(text=text)
     more = "; more match: --limit 0 shows all" if cut else ""
-    return Reply(text=lines.rows(tasks, "No issues found.", more))
+    standings = call.standings(tasks)
+    return Reply(text=lines.rows(tasks, "No issues found.", more, standings=standings))
 
 
 def _shapes(call: Call, tasks: Sequence[Task]) -> list[Shape] | Shape:
@@ -172,7 +174,8 @@ def _search(call: Call) -> Reply:
     tasks = search(call.queue, want)
     if call.json:
         return Reply(value=counted(call.queue, tasks, edges=False))
-    return Reply(text=lines.rows(tasks, f"No issues found matching '{word}'"))
+    none = f"No issues found matching '{word}'"
+    return Reply(text=lines.rows(tasks, none, standings=call.standings(tasks)))
 
 
 def _human_list(call: Call) -> Reply:

@@ -43,12 +43,19 @@ def _show(call: Call) -> Reply:
     if call.line.switch("children") or call.line.switch("refs"):
         return _neighbours(call, tasks)
     if call.line.switch("short"):
-        return Reply(text="\n".join(map(lines.row, tasks)), value=[issue(task) for task in tasks])
+        standings = call.standings(tasks)
+        text = "\n".join(lines.row(task, standings=standings) for task in tasks)
+        return Reply(text=text, value=[issue(task) for task in tasks])
     whole = _with_surroundings(call.queue, tasks)
     if call.json:
         return Reply(value=[_details(call, each) for each in whole])
+    around = (task for each in whole for task, _ in (*each.dependencies, *each.dependents))
+    standings = call.standings((*tasks, *around))
     pages = [
-        lines.page(each.task, each.dependencies, each.dependents, each.comments) for each in whole
+        lines.page(
+            each.task, each.dependencies, each.dependents, each.comments, standings=standings
+        )
+        for each in whole
     ]
     return Reply(text="\n\n---\n\n".join(pages))
 

@@ -6,8 +6,8 @@ that it was called in, so that the agent works there.
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from fleet.control.acts.create import NewTasks
     from fleet.control.queue.place_code import PlacedCode
+    from fleet.schemas.task_state import Standing
 
 CREATING = ("create", "new", "q")
 CLOSING = ("close", "done", "duplicate", "supersede", "update")
@@ -128,7 +129,15 @@ def _forward(fleet: Control, args: Sequence[str]) -> int:
             return forward(
                 fleet.home.path, args, patience=limit, invoked_in=_base(), before_output=end
             )
-    return answer(args, fleet.tracker, env=os.environ, cwd=_base())
+    standing = partial(_standings, fleet)
+    return answer(args, fleet.tracker, env=os.environ, cwd=_base(), standing=standing)
+
+
+def _standings(fleet: Control, tasks: Sequence[Task]) -> Mapping[str, "Standing"]:
+    """How tasks stand, as every surface shows it."""
+    from fleet.control.view.read_now import standings_of  # only lines for people load it
+
+    return standings_of(fleet, tasks, datetime.now().astimezone())
 
 
 def _record_edits(fleet: Control) -> None:

@@ -23,6 +23,7 @@ from fleet.control.view.task_rows import (
     entries_over,
     on_the_way,
     running_row,
+    standing_of,
     standing_row,
     with_roots,
     work_of,
@@ -35,7 +36,7 @@ from fleet.queue.protocol import Filter
 from fleet.runs.questions import questions_file
 from fleet.runs.run_directory import Run, latest_run
 from fleet.schemas import Task
-from fleet.schemas.task_state import AskedNow, Group, TaskFacts, Wait, WayOn, state_of
+from fleet.schemas.task_state import AskedNow, Group, Standing, TaskFacts, Wait, WayOn, state_of
 from fleet.schemas.waits import ToLand, ToMend
 
 #: How far back tasks are shown as done, if nothing else is asked for.
@@ -250,6 +251,12 @@ def rows_of(
         queue = with_edges(fleet, tuple(known.values()), {})
     rows = NowReader(fleet).rows(known.values(), queue, conditions(fleet, now))
     return {row.id: row for row in with_roots(rows, queue.blockers)}, queue
+
+
+def standings_of(fleet: Control, tasks: Sequence[Task], now: datetime) -> dict[str, Standing]:
+    """How some tasks stand."""
+    rows = rows_of(fleet, tasks, now)[0]
+    return {task.id: standing_of(rows[task.id]) for task in tasks}
 
 
 def _looks(task: Task, queue: QueueRead, now: datetime) -> tuple[object, ...]:

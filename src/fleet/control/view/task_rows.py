@@ -134,7 +134,7 @@ def with_roots(rows: Sequence[TaskRow], blockers: Mapping[str, tuple[str, ...]])
     """The rows; one of a task that waits for others says for what the last of these waits."""
     known = {
         row.id: Link(
-            id=row.id, title=row.title, standing=_standing(row), blockers=_blockers(row, blockers)
+            id=row.id, title=row.title, standing=standing_of(row), blockers=_blockers(row, blockers)
         )
         for row in rows
     }
@@ -144,9 +144,13 @@ def with_roots(rows: Sequence[TaskRow], blockers: Mapping[str, tuple[str, ...]])
     ]
 
 
-def _standing(row: TaskRow) -> Standing:
+def standing_of(row: TaskRow) -> Standing:
+    """How the task of a row stands."""
     waits_for_person = row.state == "waiting" and row.group == "needs_you"
-    return Standing(state=row.state, reason=row.reason, way_on=row.way_on, person=waits_for_person)
+    return Standing(
+        state=row.state, reason=row.reason, until=row.until, way_on=row.way_on,
+        person=waits_for_person,
+    )  # fmt: skip
 
 
 def _blockers(row: TaskRow, blockers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
