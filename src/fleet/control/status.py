@@ -10,17 +10,19 @@ from fleet.accounts.account_store import open_accounts
 from fleet.accounts.candidates import all_resting
 from fleet.control import Control
 from fleet.control.budget_status import day_budgets
-from fleet.control.landing.open_landings import LandingTask, behind_words, landing_tasks
+from fleet.control.landing.open_landings import behind_words
 from fleet.control.pause import paused_since
 from fleet.control.queue.needs_person import (
+    BEGUN,
+    BegunTasks,
     BlockedTask,
     HeldTasks,
-    blocked_tasks,
+    begun_tasks,
     held_tasks,
 )
 from fleet.control.view.why_not_now import conditions
 from fleet.errors import FleetError
-from fleet.home import Home
+from fleet.home import Home, landing_json
 from fleet.home.status_file import read_status
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.schemas.budget import BudgetStatus
@@ -57,11 +59,12 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     untold: tuple[str, ...] = ()
     #: How many tasks there are by status; empty if the queue did not answer.
     tasks: Mapping[str, int] = field(default_factory=dict[str, int])
-    #: Tasks whose work is on its way to a branch; those that wait for a person first.
-    landing: tuple[LandingTask, ...] = ()
+    #: How many tasks that are in progress, blocked or on the way to a branch stand how.
+    states: Mapping[str, int] = field(default_factory=dict[str, int])
     #: Branches that are behind what has landed, each with what is in the way.
     behind: tuple[str, ...] = ()
-    #: Blocked tasks with what each asks, or why it is blocked; the first few.
+    #: How many of these need a person; the first few, with what each asks or why.
+    needing: int = 0
     needs_you: tuple[BlockedTask, ...] = ()
     #: Open tasks that could run but for a gate, by reason; those for a person first.
     waits: tuple[HeldTasks, ...] = ()
@@ -78,8 +81,10 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
         tasks, problem, hint = {}, error.message, error.hint
     # A supervisor counts its runs itself; without one the runs have to be looked at.
     look = holder is None and tasks.get("in_progress")
-    landing, accounts = landing_tasks(fleet), open_accounts(fleet.home.path).states
+    accounts = open_accounts(fleet.home.path).states
     held = held_logins(accounts, now)
+    any_begun = any(tasks.get(each) for each in BEGUN) or landing_json.unlanded(fleet.home)
+    begun = begun_tasks(fleet, now) if tasks and any_begun else BegunTasks()
     return FleetStatus(
         home=str(fleet.home.path),
         queue=fleet.config.queue.partition(":")[0],
@@ -100,11 +105,10 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
         lost_log_lines=published.lost_log_lines if holder else 0,
         untold=_untold(fleet),
         tasks=tasks,
-        landing=landing,
+        states=begun.states,
+        needing=begun.needing,
         behind=behind_words(fleet),
-        needs_you=blocked_tasks(fleet, landing)
-        if tasks.get("blocked") or tasks.get("in_progress")
-        else (),
+        needs_you=begun.first,
         waits=held_tasks(fleet, conditions(fleet, now)) if tasks.get("open") else (),
     )
 

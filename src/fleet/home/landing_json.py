@@ -170,19 +170,23 @@ class Landing(Struct, frozen=True, kw_only=True):
                 return f"{shown}, waits for you to land it on {into}"
             case "held":
                 return f"{shown}, held back from {into}"
-            case "back" if self.why_back == "review":
-                return "sent back by a review"
-            case "back" if self.why_back is None:
-                return "done anew"
             case "back":
-                of = f" of {tries}" if tries else ""
-                return f"sent back ({self._why_back}), try {self.tries + self.refusals}{of}"
+                return f"sent back: {self.back_words(tries)}"
             case "landed":
                 commit = self.landed.commit[:7] if self.landed else "an unknown commit"
                 bare = "" if self.landed and self.landed.checks else ", unchecked"
                 gone = self.landed.reverted[:7] if self.landed else ""
                 undone = f", taken back as {gone}" if gone else ""
                 return f"landed on {into} as {commit}{bare}{undone}"
+
+    def back_words(self, tries: int = 0) -> str:
+        """Why the work went back, and which time of how many that was."""
+        if self.why_back == "review":
+            return "review"
+        if self.why_back is None:
+            return "it is done again"
+        of = f" of {tries}" if tries else ""
+        return f"{self._why_back}, {self.tries + self.refusals}{of}"
 
     @property
     def _why_back(self) -> str:

@@ -85,7 +85,6 @@ def why_waiting_asks(work: WaitingWork) -> str:
 
 def why_asked(work: WaitingWork, touched: tuple[str, ...]) -> str:
     """Why a person has to be asked before this work lands; empty: the work may land. Pure."""
-    way = f"to land it: fleet land {work.task_id}"
     if not work.landing.into:
         return (
             "no branch was checked out when it was made; its work is on"
@@ -93,14 +92,14 @@ def why_asked(work: WaitingWork, touched: tuple[str, ...]) -> str:
             f" land_into=BRANCH), and then: fleet land {work.task_id}"
         )
     if touched:
-        return f"it changes what is protected: {some(touched, _FEW)}; {way}"
+        return f"it changes what is protected: {some(touched, _FEW)}"
     if work.landing.asks and work.landing.to != "pr":
-        return f"{'; '.join(work.landing.asks)}; {way}"
+        return "; ".join(work.landing.asks)
     if not work.rules.lands:
-        return f"land = branch now; {way}"
+        return "land = branch now"
     # A pull request is opened to be looked at; a person merges it, or approves it here.
     asked = work.rules.mode == "ask" and work.landing.to != "pr"
-    return f"land = ask; {way}" if asked else ""
+    return "land = ask" if asked else ""
 
 
 def _candidate(home: Home, work: WaitingWork) -> tuple[str, tuple[str, ...]]:

@@ -16,7 +16,7 @@ from fleet.control.tasks.receipt import diff_of, receipt_of
 from fleet.control.tasks.task_files import read_whole
 from fleet.control.usage import BYS, ended_runs, spent
 from fleet.control.view.now import Group, TaskRow
-from fleet.control.view.read_now import NowReader
+from fleet.control.view.read_now import NowReader, rows_of
 from fleet.errors import BadInput, NotFound
 
 #: Bytes of one page, and of a diff or record that is read at all.
@@ -64,7 +64,18 @@ def _list(fleet: Control, given: Mapping[str, Any]) -> Page:
 def _short(row: TaskRow) -> dict[str, Any]:
     """What a list says of a task; empty fields are left out."""
     names = (
-        *("id", "title", "group", "status", "priority", "project", "coder", "model", "since"),
+        *(
+            "id",
+            "title",
+            "state",
+            "group",
+            "status",
+            "priority",
+            "project",
+            "coder",
+            "model",
+            "since",
+        ),
         *("until", "reason", "question", "verdict", "landing_words"),
     )
     found = cast("dict[str, Any]", msgspec.to_builtins(row))
@@ -73,22 +84,15 @@ def _short(row: TaskRow) -> dict[str, Any]:
 
 def _show(fleet: Control, given: Mapping[str, Any]) -> Page:
     task = fleet.get(given["id"])
-    row = next((row for row in _rows(fleet) if row.id == task.id), None)
-    whole = {"task": task, "now": row}
+    whole = {"task": task, "now": _row(fleet, task.id)}
     return _text(msgspec.json.format(msgspec.json.encode(whole)).decode(), given)
 
 
 def _why(fleet: Control, given: Mapping[str, Any]) -> Page:
-    task = fleet.get(given["id"])
-    if task.status == "closed":
-        return Page(text=f"{task.id} is closed: {task.close_reason}")
-    row = next((row for row in _rows(fleet) if row.id == task.id), None)
-    if row is None:
-        return Page(text=f"{task.id} is {task.status}")
+    row = _row(fleet, given["id"])
     until = f" (until {row.until.isoformat()})" if row.until else ""
     way = f"\nTo change that: {row.way_on.line}" if row.way_on else ""
-    asks = f"\nIt asks: {row.question}" if row.question else ""
-    return _text(f"{task.id} is {row.group}: {row.reason or row.status}{until}{asks}{way}", given)
+    return _text(f"{row.id}: {row.standing.words}{until}{way}", given)
 
 
 def _receipt(fleet: Control, given: Mapping[str, Any]) -> Page:
@@ -124,6 +128,11 @@ def _rows(fleet: Control) -> list[TaskRow]:
     if now.supervisor.queue_problem and not now.rows:
         raise NotFound(f"the queue cannot be read: {now.supervisor.queue_problem}")
     return list(now.rows)
+
+
+def _row(fleet: Control, word: str) -> TaskRow:
+    task = fleet.get(word)
+    return rows_of(fleet, (task,), datetime.now(UTC))[0][task.id]
 
 
 def _paged(rows: Sequence[Any], given: Mapping[str, Any]) -> Page:

@@ -43,6 +43,13 @@ _GROUPS: Mapping[TaskState, Group] = {
     "sent back": "waiting", "landed": "done", "done": "done", "failed": "needs_you",
     "stopped": "needs_you",
 }  # fmt: skip
+#: Steps of a run beside the plain work of its agent, by the word of `Doing`.
+_STEPS: Mapping[str, str] = {
+    "starting": "starting",
+    "stopping": "stopping",
+    "settling": "finishing",
+    "unsupervised": "unsupervised",
+}
 #: What a task waits for at the end of a chain, by the state of the last task of the chain.
 _ROOTS: Mapping[TaskState, str] = {
     "ready": "its turn", "running": "its run", "verifying": "its verification",
@@ -191,18 +198,26 @@ def _in_progress(facts: TaskFacts) -> Standing:
         case _:
             state = "running"
     person = work.doing == "invalid"
-    return Standing(state=state, reason=work.reason, way_on=work.way_on, person=person)
+    reason = ": ".join(filter(None, (_STEPS.get(work.doing, ""), work.reason)))
+    return Standing(state=state, reason=reason, way_on=work.way_on, person=person)
 
 
 def _open(facts: TaskFacts) -> Standing:
     landing, held = facts.landing, facts.hindrance
+    sent_back = landing is not None and landing.step == "back"
+    if landing is not None and sent_back and (held is None or not held.person):
+        reasons = (landing.why or landing.words, held.reason if held is not None else "")
+        return Standing(
+            state="sent back",
+            reason="; ".join(filter(None, reasons)),
+            until=held.until if held is not None else None,
+            way_on=held.way_on if held is not None else None,
+        )
     if held is not None:
         return Standing(
             state="waiting", reason=held.reason, until=held.until, way_on=held.way_on,
             person=held.person and not held.again,
         )  # fmt: skip
-    if landing is not None and landing.step == "back":
-        return Standing(state="sent back", reason=landing.why or landing.words)
     return Standing(state="ready")
 
 
@@ -225,8 +240,7 @@ def _waiting_for(waits: Waits, task_id: str) -> Standing:
     why = reason_of(waits)
     match waits:
         case Asks():
-            way = WayOn(verb="answer", line=f'fleet answer {task_id} "…"')
-            return Standing(state="asks", reason=why, way_on=way)
+            return Standing(state="asks", reason=why, way_on=answer_line(task_id))
         case Proposed():
             way = WayOn(verb="answer", line=f"fleet answer {task_id} accept")
             return Standing(state="asks", reason=why, way_on=way)
@@ -325,6 +339,11 @@ def with_root(first: Sequence[str], known: Mapping[str, Link]) -> Standing:
 
 def _end(root: Standing) -> str:
     return _ROOTS.get(root.state) or first_line(root.reason)
+
+
+def answer_line(task_id: str) -> WayOn:
+    """The command that answers a question."""
+    return WayOn(verb="answer", line=f'fleet answer {task_id} "…"')
 
 
 def _retry(task_id: str) -> WayOn:

@@ -10,6 +10,7 @@ from fleet.home.landing_json import Landing
 from fleet.queue.protocol import Draft
 from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Settings
+from fleet.schemas.waits import ToLand
 from tests.builders import NOW
 from tests.repos import Repo
 
@@ -55,6 +56,9 @@ class WaitingHome:
         )  # fmt: skip
         landing_json.write(self.home, task_id, landing)
         self.run(task_id)
+        if state != "back":
+            waits_to_land = ToLand(into=into)
+            self.fleet.queue.reopen_task(self.fleet.get(task_id), by="us", waits=waits_to_land)
         return task_id
 
     def run(self, task_id):

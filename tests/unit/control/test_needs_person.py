@@ -6,7 +6,7 @@ import pytest
 
 from fleet.cli.run.status import rows
 from fleet.control.list_coders import trust_coders
-from fleet.control.queue.needs_person import blocked_tasks
+from fleet.control.queue.needs_person import begun_tasks
 from fleet.control.status import fleet_status
 from fleet.queue.protocol import Draft
 from fleet.runs.outcome_history import write_ending
@@ -51,9 +51,11 @@ def test_the_reason_of_a_block_is_told_and_not_the_last_line_of_the_notes(fleet)
     fleet.queue.reopen_task(
         fleet.get(task.id), by="me", waits=OutOfScope(what="out of scope: changed_outside: a.py")
     )
-    (found,) = blocked_tasks(fleet)
+    (found,) = begun_tasks(fleet, NOW).first
     assert (found.why, found.before) == ("out of scope: changed_outside: a.py", ())
-    assert told(fleet, "failed") == [f"{task.id} t: out of scope: changed_outside: a.py"]
+    assert told(fleet, "failed") == [
+        f"{task.id} t: out of scope: changed_outside: a.py (fleet retry {task.id})"
+    ]
 
 
 def test_the_reasons_of_earlier_attempts_are_told_too(fleet):
@@ -62,7 +64,8 @@ def test_the_reasons_of_earlier_attempts_are_told_too(fleet):
     closing = "finished without closing the task"
     ended(fleet, task, "it was denied Bash", closing, closing)
     (line,) = told(fleet, "failed")
-    assert line == f"{task.id} t: {closing} (attempt 3 of 3); before: it was denied Bash"
+    why = f"{closing} (attempt 3 of 3); before: it was denied Bash"
+    assert line == f"{task.id} t: {why} (fleet retry {task.id})"
 
 
 def test_a_remark_of_a_person_below_the_reason_counts(fleet):
@@ -72,7 +75,7 @@ def test_a_remark_of_a_person_below_the_reason_counts(fleet):
     fleet.queue.reopen_task(
         fleet.get(task.id), by="me", waits=SetAside(note="waits for the vendor")
     )
-    assert blocked_tasks(fleet)[0].why.endswith("waits for the vendor")
+    assert begun_tasks(fleet, NOW).first[0].why.endswith("waits for the vendor")
 
 
 def test_tasks_that_wait_for_trust_are_named_with_the_command(fleet, coder_file):

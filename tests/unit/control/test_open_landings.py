@@ -23,7 +23,7 @@ from fleet.home import landing_json
 from fleet.home.landing_json import LandedAs
 from fleet.queue.protocol import Draft
 from fleet.schemas import Blocked, Receipt
-from fleet.schemas.waits import SetAside, ToLand
+from fleet.schemas.waits import SetAside
 from tests.builders import NOW
 from tests.conftest import need
 from tests.settled import settle
@@ -40,41 +40,31 @@ def place(tmp_path):
     place.fleet.close()
 
 
-def accepted(place, state="waiting", **facts):
-    """A task as the supervisor leaves it: blocked in the queue, with a record of its landing."""
-    task_id = place.waits(state, **facts)
-    (lease,) = [
-        each for each in place.fleet.queue.claim("us", count=9, ttl=TTL) if each.task.id == task_id
-    ]
-    settle(place.fleet.queue, lease, Blocked(waits=ToLand(into="main")))
-    return task_id
-
-
-def test_status_counts_it_as_verified_and_says_what_it_waits_for(place):
+def test_status_says_how_it_stands_and_what_it_waits_for(place):
     """What waits for a person has a line of its own, with the command."""
-    asks = accepted(place, "asks", title="Ask me")
-    accepted(place, "waiting")
+    asks = place.waits("asks", title="Ask me")
+    place.waits("waiting")
     stuck = place.fleet.queue.add(Draft(title="Stuck"))
     (lease,) = place.fleet.queue.claim("us", ttl=TTL)
     settle(place.fleet.queue, lease, Blocked(waits=SetAside(note="why")))
     shown = rows(fleet_status(place.fleet, NOW), NOW)
-    assert ("queue", "embedded, 1 blocked, 2 to land") in shown
+    assert ("queue", "embedded, 3 blocked") in shown
     words = "checked, waits for you to land it on main"
-    assert ("to land", f"{asks} Ask me: {words} (fleet review {asks})") in shown
-    assert ("landing", "1 wait to land") in shown
+    assert ("needs approval", f"{asks} Ask me: {words} (fleet land {asks})") in shown
+    assert ("to land", "1: fleet land") in shown
     assert [name for name, text in shown if stuck.id in text] == ["stopped"]
 
 
 def test_it_asks_no_question(place):
     """And is not counted among the blocked ones either."""
-    accepted(place, "asks")
+    place.waits("asks")
     assert questions(place.fleet) == ([], 0)
 
 
 def test_tasks_shows_what_the_lander_has(place):
     """What waits for a person is not being worked on."""
-    task = accepted(place, "testing", title="Land me")
-    accepted(place, "asks")
+    task = place.waits("testing", title="Land me")
+    place.waits("asks")
     (shown,) = with_landings(place.fleet, [])
     assert (shown.id, shown.doing, shown.title) == (task, "landing", "Land me")
     assert shown.reason == "checked, landing on main"
@@ -83,13 +73,13 @@ def test_tasks_shows_what_the_lander_has(place):
 
 def test_show_says_how_far_it_is(place, capsys):
     """In the first lines, with why; and what a dependent waits for."""
-    task = accepted(place, "asks", why="land = ask; to land it: fleet land ID")
+    task = place.waits("asks", why="land = ask")
     waits = place.fleet.queue.add(Draft(title="Later", depends_on=(("blocks", task),)))
     show.show_task(place.fleet, place.fleet.get(task), NOW)
     text = capsys.readouterr().out
     assert "state:       needs approval (blocked in the tracker)" in text
     assert "landing:     checked, waits for you to land it on main" in text
-    assert "land = ask; to land it" in text
+    assert "land = ask" in text
     show.show_task(place.fleet, place.fleet.get(waits.id), NOW)
     text = capsys.readouterr().out
     assert f"waits for:   {task} (needs approval): Make it loud" in text
@@ -98,14 +88,14 @@ def test_show_says_how_far_it_is(place, capsys):
 
 def test_the_tracker_says_it_too(place):
     """By the row alone, so that it is known on every machine that shares the queue."""
-    task = place.fleet.get(accepted(place))
+    task = place.fleet.get(place.waits())
     assert "(to land)" in row(task)
     assert "blocked (to land: waits to land on main)" in page(task, (), (), ())
 
 
 def test_a_landed_task_does_not_say_that_it_waits(place, capsys):
     """The wait ends by itself, so that no note of it is left behind."""
-    task = place.fleet.get(accepted(place))
+    task = place.fleet.get(place.waits())
     assert "waits to land" in task.why_blocked
     done = place.fleet.queue.close_task(task, by="us", reason="done")
     assert (done.waits, done.notes) == (None, "")
@@ -145,7 +135,7 @@ def test_a_task_that_a_person_closed_meanwhile_is_closed(place):
 
 def test_work_that_has_landed_is_not_blocked_until_the_queue_is_told(place):
     """The branch moves before the task is closed: no person is to retry what has landed."""
-    task_id = accepted(place, "testing")
+    task_id = place.waits("testing")
     landing = landing_json.read(place.home, task_id)
     task = place.fleet.get(task_id)
     landed = structs.replace(landing, state="landed", at=task.updated_at + timedelta(minutes=1))

@@ -34,11 +34,13 @@ def test_what_needs_a_person_comes_first(place):
     place.waits("waiting", files={"a": "1\n", "c": "new\n"}, checked=False)
     asks = place.waits("asks", title="Ask me", why="land = ask")
     found = waiting_list(place.fleet).work
-    assert [each.state for each in found] == ["asks", "waiting", "back"]
+    assert [each.step for each in found] == ["asks", "waiting", "back"]
+    states = ["needs approval", "to land", "sent back"]
+    assert [each.state for each in found] == states
     assert found[0].id == asks
     assert [each.files for each in found] == [1, 2, 1]
     assert [each.verdict for each in found] == ["checked", "unchecked", "checked"]
-    assert found[2].words == "sent back (conflict in a and 1 more), try 2 of 3"
+    assert found[2].words == "sent back: conflict in a and 1 more, 2 of 3"
     assert found[0].tip == place.repo.git("rev-parse", f"fleet/{asks}")
 
 
@@ -86,7 +88,7 @@ def test_branches_of_closed_tasks_that_no_branch_has_are_listed(place):
     (before,) = found.before
     assert (before.id, before.title, before.tip, before.files) == (left, "Left behind", tip, 1)
     shown = "\n".join(waiting_table(found, NOW, 80))
-    assert "Not landed, from before" in shown
+    assert "finished but not merged" in shown
     assert "Take one: fleet land ID" in shown
 
 
@@ -139,4 +141,4 @@ def test_the_list_fits_its_terminal(place, width):
     lines = list(waiting_table(waiting_list(place.fleet), NOW, width))
     if width >= 60:
         assert max(map(len, lines)) <= width
-    assert any("waits for you" in line.lower() for line in lines)
+    assert "needs approval" in lines

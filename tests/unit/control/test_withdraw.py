@@ -32,7 +32,7 @@ def test_what_was_tried_is_counted_anew(place):
 
 def test_work_that_a_person_sends_back_no_longer_says_how_to_land_it(place):
     """`fleet land ID` was its way while it asked."""
-    task = place.waits("asks", why="land = ask; to land it: fleet land ID")
+    task = place.waits("asks", why="land = ask")
     withdraw(place.fleet, task)
     now = landing_json.believed(place.home, task)
     assert (now.why_back, now.why) == ("review", "")
@@ -65,4 +65,4 @@ def test_what_is_begun_afresh_was_sent_back_by_no_review(place):
     """`fleet retry --fresh` is no remark on the work."""
     task = place.waits("asks", why_back="conflict")
     withdraw(place.fleet, task, afresh=True)
-    assert landing_json.believed(place.home, task).words() == "done anew"
+    assert landing_json.believed(place.home, task).words() == "sent back: it is done again"

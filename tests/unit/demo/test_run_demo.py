@@ -75,11 +75,11 @@ CONFLICT = landing("back", why_back="conflict", conflict=("README.md",), tries=1
         ),
         (
             state(a_task(), TO_LAND, landing=CONFLICT),
-            ("ready", "sent back (conflict in README.md), try 1"),
+            ("ready", "sent back: conflict in README.md, 1"),
         ),
         (
             state(a_task(status="in_progress"), TO_LAND, landing=CONFLICT),
-            ("running", "sent back (conflict in README.md), try 1"),
+            ("running", "sent back: conflict in README.md, 1"),
         ),
         # What a person has to see to is not on its way.
         (

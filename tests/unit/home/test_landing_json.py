@@ -70,6 +70,6 @@ def test_work_that_goes_back_is_told_with_the_rule_that_its_last_claim_broke():
     """A refused claim is a try, too; after the last one it is the person's."""
     back = structs.replace(LANDING, state="back", why_back="rules", tries=1, refusals=1,
                      refused="markers_left: conflict markers are left in f")  # fmt: skip
-    assert back.words(3) == "sent back (markers_left), try 2 of 3"
+    assert back.words(3) == "sent back: markers_left, 2 of 3"
     asked = structs.replace(back, state="asks")
     assert asked.words() == "cannot land on main (markers_left), waits for you"

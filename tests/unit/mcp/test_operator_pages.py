@@ -43,7 +43,7 @@ def test_why_names_the_act_that_would_change_it(fleet):
     task = fleet.queue.add(Draft(title="a"))
     assert "fleet run" in page_of(fleet, "why", {"id": task.id}).text
     fleet.queue.close_task(task, by="ada", reason="no need")
-    assert page_of(fleet, "why", {"id": task.id}).text.endswith("closed: no need")
+    assert page_of(fleet, "why", {"id": task.id}).text.endswith("done: no need")
 
 
 @pytest.mark.parametrize(

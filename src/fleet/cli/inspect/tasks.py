@@ -98,8 +98,8 @@ def row_shape(task: InProgress) -> dict[str, object]:
     from msgspec import structs
 
     row, run = structs.asdict(task), structs.asdict(task.progress)
-    del row["progress"], run["doing"], run["why"], run["until"]
-    return {**row, **run, "context_percent": task.context_percent}
+    del row["progress"], row["asked"], row["landing"], run["doing"], run["why"], run["until"]
+    return {**row, "state": task.standing.state, **run, "context_percent": task.context_percent}
 
 
 QUICK = Quick(

@@ -129,10 +129,11 @@ def _weight(task: InProgress, name: str) -> str:
 
 def _title(task: InProgress, room: int, width: int) -> tuple[str, list[str]]:
     """The title with anything unusual behind it, and the lines below if there is no room."""
-    if task.doing == "running":
+    if task.doing == "running" and task.asked is None:
         return with_reason(task.title, task.reason, "yellow", room, width)
-    reason = f"{task.doing}: {task.reason}".removesuffix(": ")
-    return with_reason(task.title, reason, _COLOURS.get(task.doing, "dim"), room, width)
+    standing, colour = task.standing, _COLOURS.get(task.doing, "dim")
+    words = standing.reason if standing.state == "running" else standing.words
+    return with_reason(task.title, words, colour, room, width)
 
 
 def with_reason(

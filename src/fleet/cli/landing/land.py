@@ -159,7 +159,7 @@ def _check(fleet: Control, ids: Sequence[str], *, as_json: bool) -> int:
 
 def _named(fleet: Control, ids: Sequence[str]) -> list[UnlandedWork]:
     """What is to be tried: the work of these tasks, or all work that is not with an agent."""
-    work = [each for each in waiting_list(fleet).work if each.state != "back"]
+    work = [each for each in waiting_list(fleet).work if each.step != "back"]
     if not ids:
         return work
     by_id = {each.id: each for each in work}

@@ -1,34 +1,30 @@
 """The list of `fleet land`, for any width: what waits, in groups, and the way on."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from fleet.cli.terminal_text import painted, table
 from fleet.control.landing.waiting_list import (
+    SHOWN_ORDER,
     BranchBehind,
     UnlandedBranch,
     UnlandedWork,
     WaitingList,
 )
-from fleet.home.landing_json import LandingState
 from fleet.schemas.shown_text import cells, counted, cut, duration, first_line, one_line, wrapped
+from fleet.schemas.task_state import TaskState
 
 _HEAD = ("ID", "Age", "Files", "Verdict", "Tip", "Title")
 _RIGHT = frozenset({"Age", "Files"})
 _LEAST_TITLE = 20
-#: The groups of the list, in order: the states of each, its heading and its colour.
-_GROUPS: Sequence[tuple[tuple[LandingState, ...], str, str]] = (
-    (("asks",), "Waits for you", "yellow"),
-    (("ahead",), "To land once your checkout is out of the way", "yellow"),
-    (("testing",), "In the train", "green"),
-    (("waiting",), "Waits to land", "cyan"),
-    (("back",), "Sent back to its agent", "yellow"),
-    (("held",), "Held", "dim"),
-)
-_BEFORE = "Not landed, from before"
+#: The colours of states; the others are yellow.
+_COLOURS: Mapping[TaskState, str] = {
+    "to land": "cyan", "running": "green", "verifying": "green", "stopped": "dim",
+}  # fmt: skip
+_BEFORE = "finished but not merged"
 _WAYS: Mapping[str, str] = {
-    "asks": "Look: fleet review ID. Land: fleet land ID…, or --all.",
-    "stuck": "What cannot land as it is: fleet retry ID, or the other ways: fleet show ID.",
+    "needs approval": "Look: fleet review ID. Land: fleet land ID…, or --all.",
+    "failed": "What cannot land as it is: fleet retry ID, or the other ways: fleet show ID.",
     "before": "Take one: fleet land ID. See it: fleet land --diff ID.",
 }
 
@@ -40,10 +36,10 @@ def waiting_table(found: WaitingList, now: datetime, width: int) -> Iterator[str
         return
     rows: list[list[str] | str] = []
     room = _title_room(found, now, width)
-    for states, heading, style in _GROUPS:
-        mine = [each for each in found.work if each.state in states]
+    for state in SHOWN_ORDER:
+        mine = [each for each in found.work if each.state == state]
         if mine:
-            rows.append(painted(heading, style))
+            rows.append(painted(state, _COLOURS.get(state, "yellow")))
             rows += [_row(each, now, room) for each in mine]
     if found.before:
         rows.append(painted(_BEFORE, "dim"))
@@ -54,10 +50,9 @@ def waiting_table(found: WaitingList, now: datetime, width: int) -> Iterator[str
         yield from wrapped(_follows(each), width)
     for text in (*found.elsewhere, *found.left, *found.trouble):
         yield from wrapped(one_line(text), width)
-    if any(each.state == "asks" and not each.stuck for each in found.work):
-        yield from wrapped(_WAYS["asks"], width)
-    if any(each.stuck for each in found.work):
-        yield from wrapped(_WAYS["stuck"], width)
+    for state in ("needs approval", "failed"):
+        if any(each.state == state for each in found.work):
+            yield from wrapped(_WAYS[state], width)
     if found.before:
         yield from wrapped(_WAYS["before"], width)
 
@@ -91,9 +86,8 @@ def _title(each: UnlandedWork | UnlandedBranch, room: int) -> Iterator[str]:
     if isinstance(each, UnlandedBranch):
         yield painted(cut(one_line(f"branch {each.branch}"), room), "dim")
         return
-    below = each.words if each.state == "back" else f"onto {each.into}" if each.into else ""
-    why = first_line(each.why) if each.state != "back" else ""
-    text = f"{below}: {why}" if below and why else below or why
+    into, why = f"onto {each.into}" if each.into else "", first_line(each.why)
+    text = f"{into}: {why}" if into and why else into or why
     yield from (painted(line, "dim") for line in wrapped(one_line(text), room) if line)
     if each.protected:
         text = f"protected: {', '.join(each.protected)}"

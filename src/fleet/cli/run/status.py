@@ -1,13 +1,11 @@
 """`fleet status`: whether a supervisor is running, and what keeps tasks from being started."""
 
-from collections import Counter
 from datetime import datetime
 
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
 from fleet.cli.terminal_text import print_row
-from fleet.control.landing.open_landings import LandingTask
 from fleet.control.queue.needs_person import BlockedTask, HeldTasks
 from fleet.control.status import FleetStatus, fleet_status
 from fleet.schemas import STATUSES
@@ -22,8 +20,6 @@ from fleet.schemas.shown_text import (
     some,
 )
 
-#: States of a landing in which a person is to do something.
-_FOR_YOU = ("asks", "ahead")
 #: How many tasks that wait for the same are named.
 _MOST_NAMED = 5
 #: How much of the reason of an earlier attempt is told; `fleet show` has all of it.
@@ -66,52 +62,28 @@ def rows(found: FleetStatus, now: datetime) -> list[tuple[str, str]]:
     rows.append(("queue", found.queue_problem or f"{found.queue}, {_tasks(found)}"))
     rows += [("", found.queue_hint)] if found.queue_hint else []
     rows += [("waits", _waits(each, now)) for each in found.waits]
-    rows += [("to land", _to_land(each)) for each in found.landing if each.state in _FOR_YOU]
-    rows += [("landing", text) for text in _on_the_way(found)]
+    rows += [
+        (state, f"{found.states[state]}: fleet land")
+        for state in ("to land", "sent back")
+        if found.states.get(state)
+    ]
     rows += [("behind", one_line(text)) for text in found.behind]
     rows += [_for_you(each, now) for each in found.needs_you]
-    left = _blocked(found) - sum(each.waits_until is None for each in found.needs_you)
-    if found.needs_you and left > 0:
-        rows.append(("blocked", f"{left} more: fleet bd list --status=blocked"))
+    left = found.needing - len(found.needs_you)
+    if left > 0:
+        rows.append(("need you", f"{left} more: fleet tasks --all"))
     if found.lost_log_lines:
         lost = f"{found.lost_log_lines} lines could not be written: is the disk full?"
         rows.append(("log", lost))
     return rows
 
 
-def _to_land(task: LandingTask) -> str:
-    if task.why:
-        return f"{task.id} {task.title}: {one_line(task.why)}"
-    return f"{task.id} {task.title}: {task.words} (fleet review {task.id})"
-
-
-def _on_the_way(found: FleetStatus) -> list[str]:
-    """How many tasks are on their way without a person, by what they wait for."""
-    words = {
-        "waiting": "wait to land", "testing": "landing",
-        "back": "sent back", "held": "held",
-    }  # fmt: skip
-    counts = Counter(words[each.state] for each in found.landing if each.state in words)
-    parts = [f"{count} {what}" for what, count in counts.items()]
-    way = ": fleet land" if any(each.state == "held" for each in found.landing) else ""
-    return [f"{', '.join(parts)}{way}"] if parts else []
-
-
-def _blocked(found: FleetStatus) -> int:
-    """How many tasks are blocked and not on their way to a branch."""
-    landing = sum(each.is_blocked for each in found.landing)
-    return max(0, found.tasks.get("blocked", 0) - landing)
-
-
 def _for_you(task: BlockedTask, now: datetime) -> tuple[str, str]:
     """A task that waits for a person, and the command to go on."""
-    head = f"{task.id} {task.title}"
-    if task.question:
-        left = _time_left(task.waits_until, now)
-        return task.state, f"{head}: {first_line(task.question)} ({left}{task.way_out})"
-    why = first_line(task.why) or "no reason is noted"
+    why = first_line(task.question or task.why) or "no reason is noted"
     before = f"; before: {cut(first_line(task.before[0]), _MOST_WORDS)}" if task.before else ""
-    return task.state, f"{head}: {why}{before}"
+    way = f" ({_time_left(task.waits_until, now)}{task.way_out})" if task.way_out else ""
+    return task.state, f"{task.id} {task.title}: {why}{before}{way}"
 
 
 def _time_left(until: datetime | None, now: datetime) -> str:
@@ -146,15 +118,9 @@ def _budget(budget: BudgetStatus) -> str:
 
 
 def _tasks(found: FleetStatus) -> str:
-    blocked = _blocked(found)
-    counts = {
-        **found.tasks,
-        "blocked": blocked,
-        "to land": found.tasks.get("blocked", 0) - blocked,
-    }
     others = sorted(set(found.tasks) - set(STATUSES))  # beads lets people name their own
-    shown = [status for status in (*STATUSES, "to land", *others) if counts.get(status)]
-    return ", ".join(f"{counts[status]} {status}" for status in shown) or "no tasks"
+    shown = [status for status in (*STATUSES, *others) if found.tasks.get(status)]
+    return ", ".join(f"{found.tasks[status]} {status}" for status in shown) or "no tasks"
 
 
 QUICK = Quick(

@@ -14,6 +14,7 @@ from fleet.home import Home, landing_json
 from fleet.home.landing_json import LANDERS, Landing, LandingState
 from fleet.queue.protocol import Filter
 from fleet.schemas import Receipt, Task
+from fleet.schemas.task_state import OnTheWay
 from fleet.travel.landing_note import read_note
 
 if TYPE_CHECKING:
@@ -121,6 +122,24 @@ def landing_of_run(fleet: Control, receipt: Receipt) -> Landing | None:
     return landing if landing is not None and landing.run == receipt.run else None
 
 
+def on_the_way(landing: Landing, words: str, why: str) -> OnTheWay:
+    """How far a landing is, as the task's state follows from it."""
+    return OnTheWay(
+        step=landing.state,
+        words=words,
+        why=why,
+        is_out_of_tries=landing.why_back is not None,
+        waits_for_line=bool(landing.red_line),
+    )
+
+
+def landing_why(fleet: Control, task_id: str, landing: Landing) -> str:
+    """Why a landing asks, is held or was sent back, and then how often; empty: it goes on."""
+    if landing.state == "back" and landing.why_back is not None:
+        return landing.back_words(_tries(fleet, task_id, landing))
+    return landing.why
+
+
 def landing_words(fleet: Control, task_id: str, landing: Landing) -> str:
     """How far a landing is, in words."""
     return landing.words(_tries(fleet, task_id, landing))
@@ -155,6 +174,7 @@ def _row(task_id: str, landing: Landing) -> "InProgress":
         title=landing.title,
         doing="landing",
         reason=landing.words(),
+        landing=on_the_way(landing, landing.words(), landing.why),
         cwd=landing.repository,
         run=landing.run,
         started_at=landing.at,

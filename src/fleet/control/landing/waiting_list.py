@@ -19,6 +19,7 @@ from fleet.control.landing.open_landings import (
     without_closed,
 )
 from fleet.control.landing.project_git import ProjectGit
+from fleet.control.view.read_now import standings_of
 from fleet.errors import FleetError, InvalidTask
 from fleet.git.clone.task_refs import BRANCHES
 from fleet.home import clone_record, task_json
@@ -29,6 +30,7 @@ from fleet.landing.fold.fold_checks import protected_paths
 from fleet.queue.protocol import Filter
 from fleet.schemas import Policy, Settings, Task
 from fleet.schemas.policy import LandRules
+from fleet.schemas.task_state import Standing, TaskState
 
 #: Seconds for all git commands of one list, and how many files of one task are named.
 _LIMIT = 60.0
@@ -40,12 +42,12 @@ class UnlandedWork(Struct, frozen=True, kw_only=True):
 
     id: str
     title: str
-    state: LandingState
-    words: str
-    #: Why the work asks, is held or went back; empty if that is plain.
+    #: How the task stands, and why.
+    state: TaskState
     why: str = ""
-    #: The work asks, and approving is not enough: the agent could not make the work fit.
-    stuck: bool = False
+    #: How far the landing itself is.
+    step: LandingState
+    words: str
     repository: str
     into: str
     #: Since when the work is in this state.
@@ -116,8 +118,13 @@ def waiting_list(fleet: Control) -> WaitingList:
             projects[root] = ProjectGit(fleet.home, root, until)
         except FleetError as error:
             trouble.append(f"{root}: {error.message}")
-    work = [_work(fleet, each, open_ones[each], projects) for each in open_ones]
-    rank = {state: at for at, state in enumerate(_ORDER)}
+    known = standings_of(fleet, _tasks(fleet, tuple(open_ones)), datetime.now().astimezone())
+    work = [
+        _work(fleet, each, open_ones[each], known[each], projects)
+        for each in open_ones
+        if each in known
+    ]
+    rank = {state: at for at, state in enumerate(SHOWN_ORDER)}
     work.sort(key=lambda each: (rank[each.state], each.since, each.id))
     older = {each: root for each, root in clones.items() if each not in open_ones}
     return WaitingList(
@@ -154,13 +161,18 @@ def _by_other_host(fleet: Control, task: Task) -> str:
 
 
 #: The order of the list: what needs a person comes first.
-_ORDER: tuple[LandingState, ...] = (
-    "asks", "ahead", "testing", "waiting", "back", "held", "landed",
+SHOWN_ORDER: tuple[TaskState, ...] = (
+    "needs approval", "asks", "failed", "to land", "running", "verifying", "waiting", "ready",
+    "sent back", "stopped", "landed", "done",
 )  # fmt: skip
 
 
 def _work(
-    fleet: Control, task_id: str, landing: Landing, projects: dict[str, ProjectGit]
+    fleet: Control,
+    task_id: str,
+    landing: Landing,
+    standing: Standing,
+    projects: dict[str, ProjectGit],
 ) -> UnlandedWork:
     project, policy = projects.get(landing.repository), _policy(fleet, task_id)
     names: list[str] | None = None
@@ -169,10 +181,10 @@ def _work(
     return UnlandedWork(
         id=task_id,
         title=landing.title,
-        state=landing.state,
+        state=standing.state,
+        why=standing.reason,
+        step=landing.state,
         words=landing.words(policy.land.tries),
-        why=landing.why,
-        stuck=landing.state == "asks" and landing.why_back is not None,
         repository=landing.repository,
         into=landing.into,
         since=landing.at,
@@ -216,7 +228,7 @@ def _behind(
     fleet: Control, project: ProjectGit, work: Sequence[UnlandedWork]
 ) -> list[BranchBehind]:
     """The branches that stand behind their lines, unless a task that is to land there says so."""
-    told = {(each.repository, each.into) for each in work if each.state == "ahead"}
+    told = {(each.repository, each.into) for each in work if each.step == "ahead"}
     return [
         BranchBehind(
             repository=project.root,

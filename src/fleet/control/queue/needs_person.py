@@ -1,28 +1,34 @@
-"""The tasks that wait for a person: blocked ones, each with a question or a reason, and open ones
+"""The tasks that wait for a person: begun ones, each with a question or a reason, and open ones
 with the gate that holds them.
 
 `fleet status` names the first of them; the whole list, as the page and `fleet top` show it, is the
 group `needs_you` of `control/view/read_now.py`.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from fleet.control import Control
-from fleet.control.landing.open_landings import LandingTask
 from fleet.control.view.why_not_now import Conditions, GateReader, why_nothing_starts
 from fleet.errors import InvalidTask
+from fleet.home import landing_json
 from fleet.queue.protocol import Filter
 from fleet.runs.outcome_history import attempts_before, read_ending
-from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import latest_run
-from fleet.schemas import Task
+from fleet.schemas import Status, Task
 from fleet.schemas.shown_text import first_line
 from fleet.schemas.task_state import TaskState, Wait, row_state
 from fleet.schemas.waits import OutOfAttempts
 
+if TYPE_CHECKING:
+    from fleet.control.view.now import TaskRow
+
+#: The statuses of tasks that were begun.
+BEGUN: tuple[Status, ...] = ("in_progress", "blocked", "pinned", "hooked")
 #: How many tasks of a status are looked at, and how many blocked ones are named.
 _LOOKED_AT, _NAMED = 200, 5
 
@@ -36,12 +42,22 @@ class BlockedTask(Struct, frozen=True, kw_only=True):
     state: TaskState = "stopped"
     #: The agent's question; empty if there is none.
     question: str = ""
-    #: The command that answers the question, and until when the agent waits for it unless parked.
+    #: The command that changes how the task stands, and until when its agent waits for an answer.
     way_out: str = ""
     waits_until: datetime | None = None
-    #: Why the task is blocked; and why earlier attempts failed, where that is something else.
+    #: Why the task stands so; and why earlier attempts failed, where that is something else.
     why: str = ""
     before: tuple[str, ...] = ()
+
+
+class BegunTasks(Struct, frozen=True, kw_only=True):
+    """Tasks that are in progress, blocked or on the way to a branch."""
+
+    #: The first ones that need a person, questions first; and how many need one.
+    first: tuple[BlockedTask, ...] = ()
+    needing: int = 0
+    #: How many there are of each state.
+    states: Mapping[str, int] = {}
 
 
 class HeldTasks(Struct, frozen=True, kw_only=True):
@@ -58,52 +74,51 @@ class HeldTasks(Struct, frozen=True, kw_only=True):
     person: bool = False
 
 
-def blocked_tasks(fleet: Control, landing: Sequence[LandingTask] = ()) -> tuple[BlockedTask, ...]:
-    """The first blocked tasks, without tasks on their way to a branch, and those that run and ask a
-    person; tasks with a question come first.
-    """
-    away = {each.id for each in landing}
-    limit = _LOOKED_AT + len(away)
-    tasks = fleet.queue.find(Filter(statuses=("blocked",), limit=limit))
-    found = [_blocked_task(fleet, task) for task in tasks if task.id not in away]
-    running = fleet.queue.find(Filter(statuses=("in_progress",), limit=_LOOKED_AT))
-    found += [_blocked_task(fleet, each) for each in running if _asks(fleet, each)]
-    found.sort(key=lambda each: not each.question)
-    return tuple(found[:_NAMED])
+def begun_tasks(fleet: Control, now: datetime) -> BegunTasks:
+    """Tasks that are in progress, blocked or on the way to a branch, by how they stand."""
+    from fleet.control.view.read_now import rows_of  # where no task has begun, go without
 
-
-def _asks(fleet: Control, task: Task) -> bool:
-    return asked_json.open_question(fleet.home.task(task.id)) is not None
-
-
-def _blocked_task(fleet: Control, task: Task) -> BlockedTask:
-    from fleet.control.tasks.questions import question_of  # where no task is blocked, go without
-
-    asked = question_of(fleet, task)
-    standing = row_state(task)
-    why, *before = block_reasons(fleet, task)
-    return BlockedTask(
-        id=task.id,
-        title=task.title,
-        state="asks" if asked and not asked.plan else standing.state,
-        question=(asked.note or asked.question) if asked else "",
-        way_out=asked.way_out if asked else "",
-        waits_until=asked.waits_until if asked else None,
-        why=why,
-        before=tuple(before),
+    begun = Filter(statuses=BEGUN, limit=_LOOKED_AT)
+    tasks = {task.id: task for task in fleet.queue.find(begun)}
+    away = tuple(each for each in landing_json.unlanded(fleet.home) if each not in tasks)
+    if away:
+        tasks |= {task.id: task for task in fleet.queue.find(Filter(ids=away))}
+    known = rows_of(fleet, tuple(tasks.values()), now)[0] if tasks else {}
+    rows = [known[each] for each in tasks]
+    needy = [row for row in rows if row.group == "needs_you"]
+    needy.sort(key=lambda row: not row.question)
+    return BegunTasks(
+        first=tuple(_needy(fleet, tasks[row.id], row) for row in needy[:_NAMED]),
+        needing=len(needy),
+        states=dict(Counter(row.state for row in rows)),
     )
 
 
-def block_reasons(fleet: Control, task: Task) -> list[str]:
-    """Why a task is blocked, and the other reasons of the attempts before, latest first."""
-    own = first_line(row_state(task).reason)
+def _needy(fleet: Control, task: Task, row: "TaskRow") -> BlockedTask:
+    from fleet.control.tasks.questions import question_of
+
+    asked = question_of(fleet, task) if row.question else None
+    return BlockedTask(
+        id=task.id,
+        title=task.title,
+        state=row.state,
+        question=row.question,
+        way_out=row.way_on.line if row.way_on is not None else "",
+        waits_until=asked.waits_until if asked is not None else None,
+        why=first_line(row.reason),
+        before=_earlier_reasons(fleet, task),
+    )
+
+
+def _earlier_reasons(fleet: Control, task: Task) -> tuple[str, ...]:
+    """The other reasons of earlier attempts, where the last one left the task to a person."""
     if not isinstance(task.waits, OutOfAttempts):
-        return [own]
+        return ()
     run = latest_run(fleet.home.task(task.id))
     before = (read_ending(each) for each in attempts_before(run)) if run is not None else ()
     failed = [each.why for each in before if each is not None and each.counts]
-    known = (task.waits.why, own)
-    return [own, *(_first(why) for why in dict.fromkeys(failed) if why not in known)]
+    known = (task.waits.why, first_line(row_state(task).reason))
+    return tuple(_first(why) for why in dict.fromkeys(failed) if why not in known)
 
 
 def _first(text: str) -> str:

@@ -21,9 +21,20 @@ from fleet.processes.supervisor_lock import supervisor_of
 from fleet.queue.protocol import Filter
 from fleet.runs import progress_json
 from fleet.runs.progress_json import Progress
+from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import Run, Started, latest_run
 from fleet.runs.run_id import RunId
 from fleet.schemas import Lease, Task
+from fleet.schemas.task_state import (
+    AskedNow,
+    AtWork,
+    OnTheWay,
+    Standing,
+    TaskFacts,
+    WayOn,
+    answer_line,
+    state_of,
+)
 from fleet.watchdog.run_limits import OVER
 
 Doing = Literal[
@@ -87,6 +98,25 @@ class InProgress(Struct, frozen=True, kw_only=True):
     started_at: datetime | None = None
     #: How far the run is, with the coder and model that the task runs with or would run with.
     progress: Progress = NO_PROGRESS
+    #: What the agent asks while it runs; None: nothing.
+    asked: AskedNow | None = None
+    #: How far accepted work is; None: the task is in progress.
+    landing: OnTheWay | None = None
+
+    @property
+    def work(self) -> AtWork:
+        """What goes on with the task, as its state follows from it."""
+        return AtWork(doing=self.doing, reason=self.reason, way_on=_way_on(self))
+
+    @property
+    def standing(self) -> Standing:
+        """How the task stands, as every surface shows it."""
+        status = "blocked" if self.landing is not None else "in_progress"
+        return state_of(
+            TaskFacts(
+                id=self.id, status=status, asked=self.asked, work=self.work, landing=self.landing
+            )
+        )
 
     @property
     def lives(self) -> bool:
@@ -98,6 +128,18 @@ class InProgress(Struct, frozen=True, kw_only=True):
         """How full the context was at the fullest moment; None if that is not known."""
         peak, window = self.progress.context_peak, self.progress.context_window
         return round(100 * peak / window) if peak and window else None
+
+
+def _way_on(seen: InProgress) -> WayOn | None:
+    match seen.doing:
+        case "waiting" | "unsupervised":
+            return WayOn(verb="", line="fleet run")
+        case "held":
+            return WayOn(verb="", line=f"fleet bd unclaim {seen.id}")
+        case "invalid":
+            return WayOn(verb="", line=f"fleet show {seen.id}")
+        case _:
+            return None
 
 
 class RunOnDisk(Struct, frozen=True, kw_only=True):
@@ -201,7 +243,7 @@ def doing_of(task: Task, seen: RunOnDisk) -> tuple[Doing, str]:
         case Ended() if seen.supervised and seen.ending == "Verifying":
             return "verifying", "its claim is checked"
         case Ended() if seen.supervised:
-            return "settling", "it ended"
+            return "settling", ""
         case Ended():
             return "waiting", "it ended; a supervisor settles it: fleet run"
         case None if seen.supervised:
@@ -239,11 +281,13 @@ def _shown(task: Task, place: Place, seen: RunOnDisk) -> InProgress:
     cwd = spec.cwd if spec else place.cwd
     # What the task asked for is shown as asked; what it inherits, as the run has it.
     known = seen.progress or Progress(coder=place.coder, model=place.model)
+    asked = asked_json.open_question(run.task_dir) if run is not None else None
     return InProgress(
         id=task.id,
         title=task.title,
         doing=doing,
         reason=reason,
+        asked=asked and AskedNow(text=asked.question, way_on=answer_line(task.id)),
         cwd=cwd,
         project=place.cwd if cwd != place.cwd else "",
         account=spec.account if spec else "",

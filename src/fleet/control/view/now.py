@@ -9,7 +9,7 @@ from fleet.control.view.why_not_now import SupervisorNow
 from fleet.home.landing_json import LandingState
 from fleet.schemas import Spend, Status
 from fleet.schemas.receipt import VerdictState
-from fleet.schemas.task_state import Group, TaskState, WayOn
+from fleet.schemas.task_state import Group, Standing, TaskState, WayOn
 
 
 class RunNow(Struct, frozen=True, kw_only=True):
@@ -83,8 +83,17 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     run: RunNow | None = None
 
     @property
+    def standing(self) -> Standing:
+        """How the task stands."""
+        person = self.state == "waiting" and self.group == "needs_you"
+        return Standing(
+            state=self.state, reason=self.reason, until=self.until, way_on=self.way_on,
+            person=person,
+        )  # fmt: skip
+
+    @property
     def words(self) -> str:
-        """State and reason, as every surface that has room shows them."""
+        """State and reason below a heading that says what waits."""
         if self.question:
             return self.question
         if self.group == "done":

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from fleet.accounts.candidates import Place
 from fleet.control import Control
-from fleet.control.landing.open_landings import landing_of, landing_words
+from fleet.control.landing.open_landings import landing_of, landing_why, landing_words, on_the_way
 from fleet.control.tasks.in_progress import look_at
 from fleet.control.tasks.questions import question_of
 from fleet.control.view.now import GroupCounts, Now, TaskRow
@@ -21,12 +21,9 @@ from fleet.control.view.queue_read import SHOWN, QueueRead, read_queue, with_edg
 from fleet.control.view.task_rows import (
     advanced_row,
     entries_over,
-    on_the_way,
     running_row,
-    standing_of,
     standing_row,
     with_roots,
-    work_of,
 )
 from fleet.control.view.why_not_now import Conditions, GateReader, conditions
 from fleet.errors import InvalidTask
@@ -148,13 +145,14 @@ class NowReader:
         if landing is not None:
             words = landing_words(self._fleet, task.id, landing)
             row = structs.replace(row, landing=landing.state, landing_words=words)
-            facts = structs.replace(facts, landing=on_the_way(landing, words))
+            why = landing_why(self._fleet, task.id, landing)
+            facts = structs.replace(facts, landing=on_the_way(landing, words, why))
         match task.status:
             case "closed":
                 row = structs.replace(row, since=task.closed_at)
             case "in_progress":
                 seen = look_at(self._fleet, task, supervised=gates.at.supervisor.alive, owner=owner)
-                facts = structs.replace(facts, work=work_of(seen))
+                facts = structs.replace(facts, work=seen.work)
                 row, facts = self._asking(running_row(row, seen, past.over), facts, task)
             case "blocked" | "pinned" | "hooked":
                 row = row if landing is None else structs.replace(row, since=landing.at)
@@ -256,7 +254,7 @@ def rows_of(
 def standings_of(fleet: Control, tasks: Sequence[Task], now: datetime) -> dict[str, Standing]:
     """How some tasks stand."""
     rows = rows_of(fleet, tasks, now)[0]
-    return {task.id: standing_of(rows[task.id]) for task in tasks}
+    return {task.id: rows[task.id].standing for task in tasks}
 
 
 def _looks(task: Task, queue: QueueRead, now: datetime) -> tuple[object, ...]:

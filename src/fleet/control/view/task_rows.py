@@ -10,13 +10,12 @@ from msgspec import structs
 from fleet.control.tasks.in_progress import InProgress, unusual_words
 from fleet.control.view.now import RunNow, TaskRow
 from fleet.control.view.queue_read import QueueRead
-from fleet.home.landing_json import Landing
 from fleet.runs import progress_json
 from fleet.runs.progress_json import Progress
 from fleet.runs.run_directory import Run
 from fleet.schemas import Spend
 from fleet.schemas.comparison import Comparison
-from fleet.schemas.task_state import AtWork, Link, OnTheWay, Standing, WayOn, with_root
+from fleet.schemas.task_state import Link, Standing, with_root
 
 
 def running_row(row: TaskRow, seen: InProgress, over: int) -> TaskRow:
@@ -79,23 +78,6 @@ def _advanced(run: RunNow, progress: Progress) -> RunNow:
     )
 
 
-def work_of(seen: InProgress) -> AtWork:
-    """What goes on with a task in progress, as its state follows from it."""
-    return AtWork(doing=seen.doing, reason=seen.reason, way_on=_way_on(seen))
-
-
-def _way_on(seen: InProgress) -> WayOn | None:
-    match seen.doing:
-        case "waiting" | "unsupervised":
-            return WayOn(verb="", line="fleet run")
-        case "held":
-            return WayOn(verb="", line=f"fleet bd unclaim {seen.id}")
-        case "invalid":
-            return WayOn(verb="", line=f"fleet show {seen.id}")
-        case _:
-            return None
-
-
 def standing_row(row: TaskRow, found: Standing) -> TaskRow:
     """The row of a task that stands so."""
     return structs.replace(
@@ -105,17 +87,6 @@ def standing_row(row: TaskRow, found: Standing) -> TaskRow:
         reason=found.reason,
         until=found.until,
         way_on=found.way_on,
-    )
-
-
-def on_the_way(landing: Landing, words: str) -> OnTheWay:
-    """How far a landing is, as the task's state follows from it."""
-    return OnTheWay(
-        step=landing.state,
-        words=words,
-        why=landing.why,
-        is_out_of_tries=landing.why_back is not None,
-        waits_for_line=bool(landing.red_line),
     )
 
 
@@ -134,7 +105,7 @@ def with_roots(rows: Sequence[TaskRow], blockers: Mapping[str, tuple[str, ...]])
     """The rows; one of a task that waits for others says for what the last of these waits."""
     known = {
         row.id: Link(
-            id=row.id, title=row.title, standing=standing_of(row), blockers=_blockers(row, blockers)
+            id=row.id, title=row.title, standing=row.standing, blockers=_blockers(row, blockers)
         )
         for row in rows
     }
@@ -142,15 +113,6 @@ def with_roots(rows: Sequence[TaskRow], blockers: Mapping[str, tuple[str, ...]])
         standing_row(row, with_root(found, known)) if (found := _blockers(row, blockers)) else row
         for row in rows
     ]
-
-
-def standing_of(row: TaskRow) -> Standing:
-    """How the task of a row stands."""
-    waits_for_person = row.state == "waiting" and row.group == "needs_you"
-    return Standing(
-        state=row.state, reason=row.reason, until=row.until, way_on=row.way_on,
-        person=waits_for_person,
-    )  # fmt: skip
 
 
 def _blockers(row: TaskRow, blockers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

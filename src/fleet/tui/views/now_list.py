@@ -162,7 +162,7 @@ def detail_of(row: TaskRow, at: datetime, width: int) -> SpanLine:
 def _running(row: TaskRow, width: int) -> SpanLine:
     run = row.run
     if run is None:
-        return ((said(row.landing_words or row.words), "green" if row.landing else "dim"),)
+        return ((said(row.words), "green" if row.landing else "dim"),)
     spans: list[Span] = []
     if width >= _WITH_CODER:
         spans.append((f"{cut(said(row.coder), 10)} ", "dim"))
@@ -171,8 +171,8 @@ def _running(row: TaskRow, width: int) -> SpanLine:
     if cost := cost_words(run.spent):
         spans.append((f"{cost} ", "dim"))
     if run.doing != "running":
-        spans.append((f"{run.doing}{':' if row.reason else ''} ", "yellow"))
-    if row.reason:
+        spans.append((_first(row.words), "yellow"))
+    elif row.reason:
         spans.append((_first(row.reason), "yellow"))
     elif run.last_step:
         spans.append((said(run.last_step), ""))

@@ -83,7 +83,7 @@ def _run_now(row: TaskRow, at: datetime, width: int) -> Iterator[SpanLine]:
     yield from _section(f"RUN {run.number}")
     coder = f"{row.coder} {row.model}".strip()
     account = f" on {row.account}" if row.account not in ("", row.coder) else ""
-    yield from fact("doing", f"{run.doing}, {coder}{account}", width)
+    yield from fact("doing", f"{row.state}, {coder}{account}", width)
     if run.last_step:
         quiet = (at - run.last_event_at).total_seconds() if run.last_event_at else 0
         yield from fact("last step", f"{run.last_step} ({duration(quiet)} ago)", width)
