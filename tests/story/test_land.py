@@ -42,7 +42,7 @@ def test_work_lands_once_a_person_says_so(scene):
     assert scene.status(one) == scene.status(other) == "blocked"
     assert file(scene, "a") == "one\ntwo\nthree"
     listed = scene.fleet("land")
-    assert "Waits for you" in listed.stdout
+    assert "needs approval" in listed.stdout
     assert one in listed.stdout
     assert scene.fleet("land", "--check").stdout == (
         "All 2 merge without conflict; nothing was verified.\n"
@@ -129,7 +129,7 @@ def test_the_branch_of_a_task_that_was_closed_before_lands_too(scene):
     scene.until_ended(scene.supervise("--until-idle"))
     assert scene.status(task) == "closed"
     scene.configure(land="auto")
-    assert "Not landed, from before" in scene.fleet("land").stdout
+    assert "finished but not merged" in scene.fleet("land").stdout
     done = scene.fleet("land", task)
     assert done.returncode == 0, done.stdout + done.stderr
     assert file(scene, "a") == "one\nTWO\nthree"
@@ -149,8 +149,8 @@ def test_a_dependent_says_what_it_waits_for(scene):
     shown = scene.fleet("show", later).stdout
     assert f"waits for:   {task} (needs approval)" in shown
     assert f" ← your approval: fleet land {task}" in shown
-    assert "1 to land" in scene.fleet("status").stdout
-    assert "(to land)" in scene.fleet("bd", "list").stdout
+    assert "needs approval" in scene.fleet("status").stdout
+    assert "(needs approval)" in scene.fleet("bd", "list").stdout
 
 
 def test_what_landed_is_taken_back_and_done_anew(scene):
