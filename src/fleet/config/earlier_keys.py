@@ -17,7 +17,11 @@ GONE = {
     " in the directory where agents work there (work_in=directory)",
 }
 #: Values that are gone, by their key, and what took their place.
-RENAMED = {"land": {"off": "branch"}, "require": {"plausible": "approved"}}
+RENAMED = {
+    "land": {"off": "branch"},
+    "require": {"plausible": "approved"},
+    "land_how": {"rebase": "merge"},
+}
 
 #: How the comment above a key began that an earlier fleet wrote.
 _COMMENTS = {
@@ -45,9 +49,13 @@ def convert(table: _AnyTable) -> tuple[str, ...]:
     An earlier file without a key meant that key's default of then.
     """
     projects = _tables(table.get("projects"))
-    if not any(map(_is_earlier, (table, *projects.values()))):
-        return ()
     said: list[str] = []
+    if not any(map(_is_earlier, (table, *projects.values()))):
+        for path, project in {"": table, **projects}.items():
+            own = list[str]()
+            _rename(project, own)
+            said += [f"{path}: {words}" if path else words for words in own]
+        return tuple(said)
     before = {name: table.get(name) for name in ("isolation", "land", "sandbox")}
     lands, boxed = before["land"] in ("ask", "auto"), before["sandbox"] in ("workspace", "strict")
     if "work_in" not in table:
@@ -102,7 +110,9 @@ def _set(table: _AnyTable, name: str, value: str, earlier: str, said: list[str])
 
 
 def _is_earlier(table: _AnyTable) -> bool:
-    return any(problem(name, table[name]) for name in (*GONE, *RENAMED) if name in table)
+    """The file is of a fleet that had other defaults."""
+    names = (*GONE, *RENAMED.keys() - {"land_how"})
+    return any(problem(name, table[name]) for name in names if name in table)
 
 
 def _tables(found: object) -> dict[str, _AnyTable]:

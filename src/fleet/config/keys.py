@@ -90,8 +90,7 @@ class KeyValues(Struct, frozen=True, kw_only=True):
     )
     land_how: LandHow = _key(
         "merge",
-        "How work lands: merge (a merge commit a task), squash (one commit a task), rebase (the"
-        " task's commits, made anew on top of the branch).",
+        "How work lands: merge (a merge commit a task), squash (one commit a task).",
         per_project=True,
     )
     land_to: LandTo = _key(

@@ -19,7 +19,7 @@ from fleet.files.file_lock import exclusive
 from fleet.files.seals import SealedRecord
 from fleet.home import Home
 from fleet.schemas import BegunMerge
-from fleet.schemas.policy import LandHow, LandTo
+from fleet.schemas.policy import LandHow, LandTo, RecordedHow
 
 FILE = "landing.json"
 #: In the home: one empty file for each task whose landing is not at its end.
@@ -98,7 +98,7 @@ class Landing(Struct, frozen=True, kw_only=True):
     title: str = ""
     #: What the task is closed with once its work has landed.
     reason: str = ""
-    how: LandHow = "merge"
+    how: RecordedHow = "merge"
     to: LandTo = "branch"
     #: How often the task was sent back.
     tries: int = 0
@@ -123,6 +123,11 @@ class Landing(Struct, frozen=True, kw_only=True):
     #: the line has another commit.
     red_line: str = ""
     landed: LandedAs | None = None
+
+    @property
+    def lands_as(self) -> LandHow:
+        """How the work lands: what an earlier fleet was to rebase is merged."""
+        return "squash" if self.how == "squash" else "merge"
 
     @property
     def is_back(self) -> bool:

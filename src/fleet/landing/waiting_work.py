@@ -56,6 +56,8 @@ class WaitingWork(Struct, frozen=True, kw_only=True):
     task: Task
     landing: Landing
     plan: CheckPlan
+    #: The message of the commit on the line; empty: by the task's title.
+    message: str = ""
 
     @property
     def task_id(self) -> str:

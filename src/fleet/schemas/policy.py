@@ -38,7 +38,9 @@ SANDBOX_LEVELS: tuple[SandboxLevel, ...] = get_args(SandboxLevel)
 #: `fleet/<id>`. `ask`: it lands once a person approves it. `auto`: it lands.
 LandMode = Literal["branch", "ask", "auto"]
 #: How a candidate is folded onto the branch, and where what has landed goes.
-LandHow = Literal["merge", "squash", "rebase"]
+LandHow = Literal["merge", "squash"]
+#: The same in records: an earlier fleet could land the commits of a task one by one.
+RecordedHow = Literal["merge", "squash", "rebase"]
 LandTo = Literal["branch", "push", "pr"]
 #: `land_into` that names no branch: the one that the directory had when the task was made.
 BRANCH_OF_TASK = "@"
@@ -151,7 +153,7 @@ class LandRules(Struct, frozen=True, kw_only=True):
     into: str = ""
     #: The task was made where no branch was checked out: a person names one before it lands.
     asks_branch: bool = False
-    how: LandHow = "merge"
+    how: RecordedHow = "merge"
     to: LandTo = "branch"
     #: Commands that must succeed on the fold before the branch moves to it.
     verify: tuple[str, ...] = ()

@@ -115,3 +115,10 @@ def test_an_earlier_word_on_a_line_is_refused_with_the_new_one(word, new):
     for read in (runtime_toml.read_assignment, runtime_toml.read_project_assignment):
         with pytest.raises(BadInput, match=new):
             read(word)
+
+
+def test_a_way_to_land_that_is_gone_becomes_a_merge(load):
+    """One line says so, and nothing else of the file is read as an earlier one's."""
+    found = load('land_how = "rebase"\n')
+    assert (found.land_how, found.land, found.expect) == ("merge", "auto", "change")
+    assert found.converted == ("land_how = rebase is now land_how = merge",)

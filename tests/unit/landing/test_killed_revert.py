@@ -48,7 +48,7 @@ def commits_of(place, task_id):
     return place.repo.git(*ask).splitlines()
 
 
-@pytest.mark.parametrize("how", ["squash", "rebase", "merge"])
+@pytest.mark.parametrize("how", ["squash", "merge"])
 def test_what_a_killed_lander_moved_does_not_land_again_after_a_revert(scene, how):
     """The line holds the work, and the record does not know it yet: the revert sees to that
     first, since it writes a train of its own.

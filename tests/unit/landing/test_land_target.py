@@ -302,10 +302,9 @@ def test_what_a_person_closed_meanwhile_is_left_alone(place):
     assert landing_json.unlanded(place.home) == []
 
 
-@pytest.mark.parametrize("how", ["squash", "rebase"])
-def test_other_ways_to_land_leave_no_merge(place, how):
+def test_a_squash_leaves_no_merge(place):
     """One parent each, and the same work."""
-    tasks = [place.accepted(f"Add {n}", **{f"part_{n}": f"{n}\n"}, how=how) for n in (1, 2)]
+    tasks = [place.accepted(f"Add {n}", **{f"part_{n}": f"{n}\n"}, how="squash") for n in (1, 2)]
     place.land()
     assert [place.status(task) for task in tasks] == ["closed", "closed"]
     assert place.repo.git("rev-list", "--min-parents=2", "main") == ""

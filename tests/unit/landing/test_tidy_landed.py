@@ -28,7 +28,7 @@ def tidy(place, task):
     return tidy_landed(place.home, task, place.landing(task), timedelta())
 
 
-@pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
+@pytest.mark.parametrize("how", ["merge", "squash"])
 def test_clone_and_branch_go_once_the_line_is_proved_to_hold_the_work(place, how):
     """The candidate is held for a while; a task that is opened again begins with the line."""
     first = place.accepted("Add one", part_1="one\n", how=how)

@@ -99,7 +99,7 @@ def _group(
 
 def _candidate(fleet: Control, each: UnlandedWork) -> Candidate:
     landing = landing_json.read(fleet.home, each.id)
-    how = landing.how if landing is not None else "merge"
+    how = landing.lands_as if landing is not None else "merge"
     return Candidate(
         task_id=each.id,
         commit=each.tip,

@@ -17,7 +17,6 @@ from fleet.errors import FleetError, Refused
 from fleet.git import repository
 from fleet.git.commit_object import read_commit, write_commit
 from fleet.git.commit_words import TRAILER, author_in
-from fleet.git.git_command import Git
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.merge_trees import TreeConflict, merge_over
 from fleet.git.land.target import read_target
@@ -118,6 +117,12 @@ def revert(fleet: Control, task: Task) -> RevertedWork:
             " would stay as it is",
             hint="Revert it there: the forge opens a pull request that takes it back.",
         )
+    if landing.how == "rebase" and len(landing.landed.parents) == 1:
+        raise Refused(
+            f"{task.id} landed commit by commit, as an earlier fleet did it",
+            hint=f"Its commits: git -C {landing.repository} log --grep='{TRAILER}: {task.id}'."
+            " Take them back by hand: git revert COMMIT…",
+        )
     repo = repository.find(landing.repository)
     if repo is None:
         raise Refused(
@@ -135,7 +140,7 @@ def revert(fleet: Control, task: Task) -> RevertedWork:
         raise Refused(
             f"{landing.into} stays as it is: without the work of {task.id} it does not pass:"
             f" {settler.problem}",
-            hint=f"Take it back by hand: {_by_hand(fleet, repo, landing)}",
+            hint=f"Take it back by hand: {_by_hand(repo, landing)}",
         )
     _noted(fleet, task, landing, settler.commit, fleet.by)
     return RevertedWork(
@@ -188,13 +193,13 @@ def _candidate(fleet: Control, repo: Repository, task: Task, landing: Landing) -
             hint=f"The branch was rewritten since. What it holds: git log {landing.into}",
         )
     now, with_it = read_commit(git, line).tree, read_commit(git, commit).tree
-    before = read_commit(git, _line_before(fleet, git, landing)).tree
+    before = read_commit(git, landing.landed.parents[0]).tree
     tree = merge_over(git, with_it, now, before)
     if isinstance(tree, TreeConflict):
         files = ", ".join(tree.files)
         raise Refused(
             f"what landed since builds on the work of {task.id}, in {files}",
-            hint=f"Take it back by hand: {_by_hand(fleet, repo, landing)}",
+            hint=f"Take it back by hand: {_by_hand(repo, landing)}",
         )
     if tree == now:
         words = f"--grep={_takes_back(commit)}"
@@ -206,12 +211,12 @@ def _candidate(fleet: Control, repo: Repository, task: Task, landing: Landing) -
     made = write_commit(git, tree, line, message=words, author=author_in(repo))
     candidate = structs.replace(
         landing, state="waiting", commit=made, merged=line, tree=tree, checks=(), checked=False,
-        how="rebase",
+        how="squash",
     )  # fmt: skip
     found = work_of_run(fleet.home, task, candidate, fleet.config)
     if found is None:
         raise FleetError(f"the record of the run that {task.id} landed with is gone")
-    return structs.replace(found, plan=_projects_checks(fleet, found.plan))
+    return structs.replace(found, plan=_projects_checks(fleet, found.plan), message=words)
 
 
 def _takes_back(commit: str) -> str:
@@ -226,34 +231,11 @@ def _projects_checks(fleet: Control, plan: CheckPlan) -> CheckPlan:
     return structs.replace(plan, policy=structs.replace(plan.policy, verify=commands, land=land))
 
 
-def _by_hand(fleet: Control, repo: Repository, landing: Landing) -> str:
-    """The git command that takes the work back: a merge, a squash, or the commits of a rebase."""
+def _by_hand(repo: Repository, landing: Landing) -> str:
+    """The git command that takes the work back."""
     assert landing.landed is not None
-    commit, many = landing.landed.commit[:12], len(landing.landed.parents) > 1
-    if many or landing.how != "rebase":
-        return f"git -C {repo.root} revert {'-m 1 ' if many else ''}{commit}"
-    before = _line_before(fleet, Git(repo, time.monotonic() + _LIMIT), landing)
-    return f"git -C {repo.root} revert {before[:12]}..{commit}"
-
-
-def _line_before(fleet: Control, git: Git, landing: Landing) -> str:
-    """What the line stood at before the work of this task, and no other, was added."""
-    landed = landing.landed
-    assert landed is not None
-    if landing.how != "rebase":
-        return landed.parents[0]
-    # The commits of a rebase lie one on the other, perhaps on commits of others that landed in the
-    # same train.
-    others = {landed.line_before}
-    for place in fleet.home.tasks.iterdir():
-        other = landing_json.read(fleet.home, place.name)
-        if other is not None and other.landed is not None and other.landed != landed:
-            others.add(other.landed.commit)
-    ask = ("rev-list", "--first-parent", "--parents", landed.commit, f"^{landed.line_before}")
-    for commit, *parents in map(str.split, git.line(*ask).splitlines()):
-        if len(parents) != 1 or (commit in others and commit != landed.commit):
-            return commit  # a merge of a person's, or the work of another task
-    return landed.line_before
+    many = "-m 1 " if len(landing.landed.parents) > 1 else ""
+    return f"git -C {repo.root} revert {many}{landing.landed.commit[:12]}"
 
 
 def _noted(fleet: Control, task: Task, landing: Landing, commit: str, by: str) -> None:

@@ -1,4 +1,4 @@
-"""Folds a candidate onto the line of a branch: as a merge, as one commit, or commit by commit.
+"""Folds a candidate onto the line of a branch: as a merge, or as one commit.
 
 Nothing but objects in fleet's own git directory is written. The same candidate on the same line
 gives the same commit, whenever it is folded.
@@ -9,18 +9,17 @@ the line whatever the work lacks. A history that was set back lacks what the wor
 merge starts from a commit that fleet gave the agent.
 """
 
-from functools import partial
 from typing import Literal
 
 from msgspec import Struct
 
-from fleet.git.commit_object import read_commit, read_commits, write_commit
-from fleet.git.commit_words import FLEET, Author, marked
+from fleet.git.commit_object import read_commits, write_commit
+from fleet.git.commit_words import FLEET, Author
 from fleet.git.git_command import Git
 from fleet.git.land.merge_trees import TreeConflict, merge_commits, merge_over
 from fleet.git.refs import merge_base, tree_of
 
-How = Literal["merge", "squash", "rebase"]
+How = Literal["merge", "squash"]
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -56,8 +55,6 @@ def fold(git: Git, onto: str, candidate: Candidate) -> Folded | TreeConflict:
     # With the time of the newer side, the same fold is the same commit whenever it is made.
     at = max(line.at, work.at)
     start = other_start(git, onto, candidate.commit, candidate.base)
-    if candidate.how == "rebase" and not start:
-        return _rebased(git, onto, candidate, at)
     if start:
         merged = merge_over(git, tree_of(git, start), line.tree, work.tree)
     else:
@@ -83,60 +80,3 @@ def other_start(git: Git, line: str, commit: str, given: str) -> str:
         return ""
     start = merge_base(git, line, given)
     return "" if shared == [start] else start
-
-
-def _rebased(git: Git, onto: str, candidate: Candidate, at: int) -> Folded | TreeConflict:
-    """The commits of the candidate one by one on the line, each marked with the task. None is left
-    out, even one that changes nothing any more. A merge, and all below, becomes one commit: the
-    parts may conflict with what the merge resolved.
-    """
-    by = partial(write_commit, git, author=candidate.author, at=at)
-    merge, chain = _chain(git, onto, candidate.commit)
-    line = read_commit(git, onto)
-    head = Folded(commit=onto, tree=line.tree, parents=line.parents)
-    if merge:
-        merged = merge_commits(git, onto, merge)
-        if isinstance(merged, TreeConflict):
-            return merged
-        commit = by(merged, onto, message=_with_parts(git, onto, merge, candidate))
-        head = Folded(commit=commit, tree=merged, parents=(onto,))
-    for commit in chain:
-        facts = read_commit(git, commit)
-        message = marked(facts.message, candidate.task_id)
-        if facts.parents[0] == head.commit and message == facts.message:
-            head = Folded(commit=commit, tree=facts.tree, parents=facts.parents)
-            continue
-        base = read_commit(git, facts.parents[0]).tree
-        tree = merge_over(git, base, head.tree, facts.tree)
-        if isinstance(tree, TreeConflict):
-            return tree
-        made = by(tree, head.commit, message=message, old=facts)
-        head = Folded(commit=made, tree=tree, parents=(head.commit,))
-    return head
-
-
-def _chain(git: Git, onto: str, tip: str) -> tuple[str, list[str]]:
-    """The merge nearest to the tip, or nothing, and the commits above that merge,
-    the oldest first.
-    """
-    rows = git.ask("rev-list", "--parents", tip, f"^{onto}").decode().splitlines()
-    parents = {commit: above for commit, *above in map(str.split, rows)}
-    chain: list[str] = []
-    at = tip
-    while len(parents.get(at, ())) == 1:
-        chain.append(at)
-        at = parents[at][0]
-    # A commit without a parent has no history in common with the line; merging says so.
-    return (at if at in parents else ""), chain[::-1]
-
-
-def _with_parts(git: Git, onto: str, merge: str, candidate: Candidate) -> str | bytes:
-    """The message of a commit that stands for several: their subjects are kept."""
-    listed = git.ask("rev-list", "--reverse", "--topo-order", "--no-merges", merge, f"^{onto}")
-    parts = [
-        f"- {read_commit(git, each).subject} ({each[:12]})" for each in listed.decode().split()
-    ]
-    if not parts:
-        return candidate.message
-    subject = candidate.message.partition("\n")[0]  # the trailer is the last paragraph again
-    return marked("\n".join([subject, "", "Holds:", *parts]).encode(), candidate.task_id)

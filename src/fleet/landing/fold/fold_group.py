@@ -60,12 +60,13 @@ def fold_group(
     start, members = onto, list[Member]()
     conflicts: dict[str, TreeConflict] = {}
     for work in group:
-        words = merge_message_of if work.landing.how == "merge" else message_of
+        how = work.landing.lands_as
+        words = message_of if how == "squash" else merge_message_of
         candidate = Candidate(
             task_id=work.task_id,
             commit=work.landing.commit,
-            message=words(work.landing.title, work.task_id),
-            how=work.landing.how,
+            message=work.message or words(work.landing.title, work.task_id),
+            how=how,
             author=author,
             base=work.landing.starts_from,
         )

@@ -252,7 +252,7 @@ class _PullRequestRun:
         self, work: WaitingWork, pr: PullRequest, facts: PullRequestFacts, head: str
     ) -> datetime | None:
         answer = self._forge.merge(
-            pr.number, head=head, how=work.landing.how, queue=facts.has_queue
+            pr.number, head=head, how=work.landing.lands_as, queue=facts.has_queue
         )
         if answer is not None:
             self._failed(work, answer)

@@ -17,7 +17,7 @@ def in_own(land, *args):
     return done.stdout.rstrip("\n")
 
 
-@pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
+@pytest.mark.parametrize("how", ["merge", "squash"])
 def test_both_sides_are_in_what_is_folded(repo, land, how):
     """Whichever way it lands, the tree is that of a merge; the line is the first parent."""
     work = side(repo, a="one\ntwo\nthree\nfour\nFIVE\n", b="new\n")
@@ -40,18 +40,7 @@ def test_a_merge_is_always_a_commit_of_its_own(repo, land):
     assert shown == "Ann <ann@example.org>|Ann|Add it|Task: fleet-1"
 
 
-def test_a_commit_that_is_rebased_bears_its_task(repo, land):
-    """Also where the branch could just follow; the agent's message and name stay."""
-    work = side(repo, b="new\n")
-    for line in (repo.first, repo.commit("line", c="new\n")):
-        done = fold(land.git, line, candidate(work, "rebase"))
-        ask = ("show", "-s", "--format=%s|%(trailers:key=Fleet-Task,valueonly,separator=%x2C)|%an")
-        subject, task, author = in_own(land, *ask, done.commit).split("|")
-        assert task == candidate(work).task_id
-        assert [subject, author] == repo.git("show", "-s", "--format=%s|%an", work).split("|")
-
-
-@pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
+@pytest.mark.parametrize("how", ["merge", "squash"])
 def test_a_history_takes_nothing_off_the_line(repo, land, how):
     """The work names a later commit of the line as a parent, and lacks what that one brought."""
     work = side(repo, b="new\n")
@@ -63,7 +52,7 @@ def test_a_history_takes_nothing_off_the_line(repo, land, how):
     assert done.parents == ((line, ours) if how == "merge" else (line,))
 
 
-@pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
+@pytest.mark.parametrize("how", ["merge", "squash"])
 def test_a_history_that_was_set_back_lands_as_it_was_shown(repo, land, how):
     """The receipt shows the file that went with the commit as deleted."""
     given = repo.commit("given", d="d\n")
@@ -98,7 +87,7 @@ def test_a_merge_that_fleet_began_counts(repo, land):
     assert in_own(land, "show", f"{done.commit}:a") == "both"
 
 
-@pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
+@pytest.mark.parametrize("how", ["merge", "squash"])
 def test_the_same_fold_is_the_same_commit(repo, land, how):
     """A lander that was killed finds its own fold again."""
     work = side(repo, b="new\n")
@@ -106,7 +95,7 @@ def test_the_same_fold_is_the_same_commit(repo, land, how):
     assert fold(land.git, line, candidate(work, how)) == fold(land.git, line, candidate(work, how))
 
 
-@pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
+@pytest.mark.parametrize("how", ["merge", "squash"])
 def test_what_the_line_holds_already_is_not_folded_again(repo, land, how):
     """A candidate of an earlier train."""
     line = repo.commit("line", b="new\n")
@@ -114,7 +103,7 @@ def test_what_the_line_holds_already_is_not_folded_again(repo, land, how):
     assert (done.commit, done.parents) == (line, (repo.first,))
 
 
-@pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
+@pytest.mark.parametrize("how", ["merge", "squash"])
 def test_a_conflict_names_its_files(repo, land, how):
     """And git's words for it."""
     work = side(repo, a="mine\n", b="new\n")

@@ -13,7 +13,7 @@ def work_of_two(repo):
     return side(repo, "two", at=one, b="new\n", a="one\ntwo\nthree\nFOUR\nFIVE\n")
 
 
-@pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
+@pytest.mark.parametrize("how", ["merge", "squash"])
 def test_a_fold_is_proof_of_what_it_holds(repo, land, how):
     """Also when the line has moved on."""
     work = work_of_two(repo)

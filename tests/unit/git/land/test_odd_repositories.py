@@ -15,14 +15,13 @@ from fleet.git.git_command import GitFailed
 from fleet.git.land import land_repository
 from fleet.git.land.fold import Folded, fold
 from fleet.git.land.land_repository import LandRepository, is_new_enough
-from fleet.git.land.landed_proof import prove_landed
 from fleet.git.land.merge_trees import TreeConflict
 from fleet.git.land.move_line import Moved, move
 from fleet.git.land.target import read_target
 from tests.repos import ENV, Repo
 from tests.unit.git.land.conftest import candidate, land_in, side
 
-HOWS = pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
+HOWS = pytest.mark.parametrize("how", ["merge", "squash"])
 LINES = "one\ntwo\nthree\nfour\nfive\n"
 
 
@@ -73,55 +72,7 @@ def test_a_commit_that_changes_nothing_any_more_is_not_dropped(repo, land, how):
     assert isinstance(done, Folded)
     assert done.commit != line
     assert done.tree == repo.git("rev-parse", f"{line}^{{tree}}")
-    subject = "the same change" if how == "rebase" else "Add it"
-    assert land.git.line("log", "-1", "--format=%s", done.commit) == subject
-
-
-def test_commits_keep_their_author_and_words_when_they_are_rebased(repo, land):
-    """Only the committer is new."""
-    one = side(repo, "one\n\nwith a body", b="1\n")
-    work = side(repo, "two", at=one, c="2\n")
-    line = repo.commit("line", z="z\n")
-    done = on_main(repo, land, work, "rebase")
-    log = land.git.line("log", "--format=%an|%cn|%s", "--reverse", f"{line}..{done.commit}")
-    assert log.splitlines() == ["user|Ann|one", "user|Ann|two"]
-    assert "with a body" in land.git.line("log", "--format=%b", f"{line}..{done.commit}")
-
-
-def test_commits_on_the_line_that_bear_their_task_are_rebased_as_they_are(repo, land):
-    """Nothing is to be rewritten, so the verified commit itself lands."""
-    words = "side\n\nFleet-Task: fleet-1"
-    work = side(repo, words, at=side(repo, words, b="1\n"), c="2\n")
-    assert on_main(repo, land, work, "rebase").commit == work
-
-
-def test_commits_on_the_line_that_name_no_task_are_made_anew_with_it(repo, land):
-    """The tree that was verified stays, and the line is proved to hold the work."""
-    work = side(repo, at=side(repo, b="1\n"), c="2\n")
-    done = on_main(repo, land, work, "rebase")
-    assert done.tree == repo.git("rev-parse", f"{work}^{{tree}}")
-    ask = ("log", "--format=%s|%(trailers:key=Fleet-Task,valueonly,separator=%x2C)")
-    said = land.git.line(*ask, f"{repo.first}..{done.commit}").splitlines()
-    assert said == ["side|fleet-1", "side|fleet-1"]
-    assert prove_landed(land.git, done.commit, work, done.commit) == "patch"
-
-
-def test_a_merge_is_rebased_as_one_commit_that_names_its_parts(repo, land):
-    """The parts conflict with the line; the merge, made by their agent, resolved that."""
-    part = side(repo, "part", a="mine\n")
-    repo.commit("line", a="theirs\n")
-    repo.git("switch", "-q", "--detach", part)
-    repo.git("merge", "-q", "main", ok=False)
-    merge = repo.commit("resolved", a="both\n")
-    after = repo.commit("after", b="new\n")
-    repo.git("switch", "-q", "main")
-    line = repo.commit("more", z="z\n")
-    done = on_main(repo, land, after, "rebase")
-    log = land.git.line("log", "--format=%s", f"{line}..{done.commit}")
-    assert log.splitlines() == ["after", "Add it"]
-    assert show(land, f"{done.commit}:a") == b"both\n"
-    assert f"- part ({part[:12]})" in land.git.line("log", "-1", "--format=%b", f"{done.commit}^")
-    assert merge
+    assert land.git.line("log", "-1", "--format=%s", done.commit) == "Add it"
 
 
 def test_a_replacement_of_an_object_has_no_say(repo, land):
