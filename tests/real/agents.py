@@ -75,8 +75,8 @@ class Desk:
         parent = {"PATH": self._path, "HOME": str(self._user), "FLEET_HOME": str(self.home)}
         given = {**login, "FLEET_SPOOL": str(self.spool)}
         env = agent_env(parent, coder, self.task, self.task_dir, given)
-        leave_out = coder.left_out(env, str(self.project))
-        coder.options = structs.replace(coder.options, leave_out=leave_out, spool=str(self.spool))
+        coder.options = structs.replace(coder.options, spool=str(self.spool))
+        coder.leave_out = coder.left_out(env, str(self.project))
         prompt = coder.prompt_file(self.task_dir)
         prompt.write_text(coder.prompt(self.task, self.task_dir), encoding="utf-8")
         with prompt.open("rb") as stdin:

@@ -59,8 +59,6 @@ class Options(Struct, frozen=True, kw_only=True):
     context: Context = "full"
     #: What the task cannot do without, `mcp:NAME` or `tool:NAME`: loaded whatever the context.
     needs: tuple[str, ...] = ()
-    #: The result of `left_out`: words for the command line.
-    leave_out: tuple[str, ...] = ()
     #: The operator's verify commands: an agent may run these itself without asking.
     verify: tuple[str, ...] = ()
     #: The drop box of the run, through which its agent asks fleet for things.
@@ -95,7 +93,10 @@ class Coder(ABC):
     context_limit: int
     #: The model to ask for; empty leaves the choice to the CLI.
     model: str = ""
+    #: Set once for a run, before its environment and its command line are made.
     options: Options = Options()
+    #: The result of `left_out`: words for the command line.
+    leave_out: tuple[str, ...] = ()
 
     default_model: ClassVar[str] = ""
     #: Models that are another coder's: an inherited one is dropped, an explicit one passes.
@@ -208,7 +209,7 @@ class Coder(ABC):
         return task_dir / "prompt.md"
 
     def left_out(self, env: Mapping[str, str], cwd: str) -> tuple[str, ...]:
-        """Words for the command line that keep the CLI to the run's context (`Options.leave_out`).
+        """Words for the command line that keep the CLI to the run's context (`leave_out`).
 
         Called once a run, before `build_argv`. May read the CLI's own files, where `env` puts
         them; what cannot be read is not left out.

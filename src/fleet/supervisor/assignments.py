@@ -102,10 +102,16 @@ class Ready(Struct, frozen=True, kw_only=True):
     task: Task
     coder: Coder
     account: Account
+    #: For the prompt: how the last run ended, and what people have said since.
+    last_ending: str = ""
+    prompt_messages: str = ""
+    #: The session that is carried on, and the tools that were at work when it was cut off; None:
+    #: it was not cut off.
+    resume: str | None = None
+    cut_off: tuple[str, ...] | None = ()
     #: The files of the session that is carried on; None: the CLI has them already.
     session: SessionFiles | None = None
-    env: Mapping[str, str]
-    #: The part of `env` that logs the agent in, and the same with a mark for the secret.
+    #: The variables that log the agent in, and the same with a mark for the secret.
     given: Mapping[str, str]
     outline: Mapping[str, str]
     #: The variables of the supervisor's own that the operator lets through.

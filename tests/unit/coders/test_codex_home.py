@@ -103,7 +103,7 @@ def test_the_words_stand_before_resume(env, tmp_path, context):
     """`resume` knows fewer options than `exec`."""
     coder = make("codex", options=Options(context=context, resume="5678"))
     words = coder.left_out(env, str(tmp_path))
-    coder.options = Options(context=context, resume="5678", leave_out=words)
+    coder.leave_out = words
     argv = coder.build_argv(a_task(), tmp_path / "tasks/fleet-abc")
     assert argv[-3:] == ["resume", "5678", "-"]
     assert all(word in argv for word in words)

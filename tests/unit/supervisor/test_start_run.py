@@ -15,12 +15,13 @@ from fleet.schemas import Blocked, Policy, Released, Stopped
 from fleet.schemas.decision import SHUTDOWN
 from fleet.schemas.waits import Halted, words
 from fleet.supervisor.assignments import Active, Preparing
-from fleet.supervisor.start import start_run
+from fleet.supervisor.start import launch, start_run
 from fleet.supervisor.start.workspace import Unprepared, order_of, prepare
 from fleet.supervisor.stop_runs import stop_all, stop_task
 from tests.builders import NOW, a_lease
 from tests.conftest import need
 from tests.repos import Repo
+from tests.unit.supervisor.conftest import ScriptedCoder
 
 
 class Slow:
@@ -236,3 +237,41 @@ def test_a_task_waits_for_its_mirror_as_long_as_that_is_fetched(
         assert queue.settled["fleet-2"].not_before is not None
         assert woken == ["fleet-2"]
     assert set(queue.settled) == {"fleet-1", "fleet-2"}
+
+
+def test_a_coder_gets_its_options_once_and_all_of_them(home, state, starter, queue, monkeypatch):
+    """What it makes its environment, its prompt and its command line from is one value."""
+    seen = []
+
+    def told(coder, made):
+        seen.append((made, coder.options))
+
+    class Watched(ScriptedCoder):
+        name = "watched"
+
+        def __setattr__(self, name, value):
+            if name == "options":
+                told(self, "options")
+            super().__setattr__(name, value)
+
+        def env(self, task, task_dir):
+            told(self, "env")
+            return super().env(task, task_dir)
+
+        def prompt(self, task, task_dir):
+            told(self, "prompt")
+            return super().prompt(task, task_dir)
+
+        def build_argv(self, task, task_dir):
+            told(self, "argv")
+            return ["true"]
+
+    monkeypatch.setattr(launch.coders, "make", lambda *_, **__: Watched())
+    state.assignments.take(a_lease())
+    while starter.next_moment < float("inf"):
+        starter.when_due()
+    assert [made for made, _ in seen] == ["options", "env", "prompt", "argv"]
+    _, *options = (each for _, each in seen)
+    assert len({id(each) for each in options}) == 1
+    assert options[0].spool.endswith("/spool")
+    assert options[0].hook

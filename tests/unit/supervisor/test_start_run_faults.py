@@ -108,7 +108,7 @@ def test_a_session_that_goes_before_it_can_be_moved_costs_its_task_a_moment(
     state, starter, queue, monkeypatch
 ):
     """Its CLI tidied up while the directory was made ready: the next look finds none."""
-    monkeypatch.setattr(launch, "_put_session", lambda ready, own: False)
+    monkeypatch.setattr(launch, "_put_session", lambda ready, env, own: False)
     take(state, a_lease())
     starter.when_due()
     assert queue.settled == {"fleet-1": Released()}

@@ -95,7 +95,7 @@ class CodexCoder(Coder):
         argv += ["-c", "allow_login_shell=false"]
         if self.options.hook:
             argv += ["-c", hook_settings(self.options.hook, refuse=self.options.refuse)]
-        argv += self.options.leave_out
+        argv += self.leave_out
         argv += _telemetry(self.options.otlp)
         if self.options.tool_server:
             argv += _server_settings(self.options.tool_server)

@@ -14,6 +14,7 @@ from fleet.accounts.candidates import find as find_account
 from fleet.accounts.choose_account import Seat
 from fleet.coders.agent_environment import run_env
 from fleet.coders.base import Coder, Options, ToolServer
+from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.evidence.claim_rules import UNCHANGED
 from fleet.files.agent_place import AgentPlace
@@ -63,7 +64,6 @@ def make_ready(
     lease: Lease,
     place: Place,
     seat: Seat,
-    programs: Path,
 ) -> Ready:
     """Put together what a task runs with, on this seat. Touches nothing. Raises FleetError."""
     home, policy = state.home, place.ruled.policy
@@ -78,21 +78,9 @@ def make_ready(
         policy = structs.replace(policy, expect="change")
     back = _is_back(home, task.id)
     answer = _answer(home.task(task.id), last)
-    options = Options(
-        permissions="bypass" if boxed else state.config.permissions,
-        last_ending=resume_policy.last_ending_words(
-            last, answer, reviewed=reviewed, sent_back=back
-        ),
-        max_cost=policy.limits.cost,
-        # Before the environment is made, which depends on it.
-        context=policy.context,
-        needs=policy.needs,
-        verify=policy.verify,
-    )
-    coder = coders.make(seat.coder, seat.model, options, home.path)
+    coder = coders.make(seat.coder, seat.model, home=home.path)
     given = state.accounts.variables(seat.account)
     passes = passed_variables(state.config, place.cwd)
-    env = run_env(own_env(), home, coder, task, given, passes)
     session = resume_policy.session_to_carry_on(
         last, coder, goes_on=reviewed or back, answered=bool(answer)
     )
@@ -100,27 +88,25 @@ def make_ready(
         session = None  # it is on the host that made the run, or knows a clone that is gone
     files = None
     if session and last is not None and before is not None:
+        env = run_env(own_env(), home, coder, task, given, passes)
         found = _session(state, coder, last, before, seat, env, boxed=boxed)
         session, files = (session, found.files) if found is not None else (None, None)
     number = before.number if session and before is not None else None
     resumed = last if session else None
-    coder.options = structs.replace(
-        options,
-        messages=messages.for_prompt(deliveries, resumed=number),
-        hook=str(programs / HOOK),
-        refuse=policy.tripwire == "refuse",
-        resume=session,
-        cut_off=_cut_off(resumed),
-    )
     return Ready(
         task=task,
         coder=coder,
         account=seat.account,
+        last_ending=resume_policy.last_ending_words(
+            last, answer, reviewed=reviewed, sent_back=back
+        ),
+        prompt_messages=messages.for_prompt(deliveries, resumed=number),
+        resume=session,
+        cut_off=_cut_off(resumed),
         session=files,
         given=given,
         passes=passes,
         outline=state.accounts.outline(seat.account),
-        env=env,
         policy=policy,
         project=place.cwd if place.origin is not None else "",
         before=resumed.session_usage if resumed else Usage(),
@@ -157,17 +143,11 @@ def _is_back(home: Home, task_id: str) -> bool:
     return landing is not None and landing.is_back
 
 
-def moved(home: Home, ready: Ready, workspace: Workspace) -> Ready:
-    """What a run needs, in the directory that was prepared. Raises FleetError."""
-    if workspace.sent_back:
-        options = ready.coder.options
-        words = f"{workspace.sent_back}\n\n{options.last_ending}".strip()
-        ready.coder.options = structs.replace(options, last_ending=words)
-    if workspace.cwd == ready.task.cwd:
-        return structs.replace(ready, base=workspace.base)
+def moved(ready: Ready, workspace: Workspace) -> Ready:
+    """What a run needs, in the directory that was prepared."""
+    words = f"{workspace.sent_back}\n\n{ready.last_ending}".strip()
     task = structs.replace(ready.task, cwd=workspace.cwd)
-    env = run_env(own_env(), home, ready.coder, task, ready.given, ready.passes)
-    return structs.replace(ready, task=task, env=env, base=workspace.base)
+    return structs.replace(ready, task=task, last_ending=words, base=workspace.base)
 
 
 class _Carried(Struct, frozen=True):
@@ -239,26 +219,16 @@ def launch(
         artifacts.mkdir(mode=0o700)
     run = reserve_run(task_dir, at_least=lease.task.runs)
     run.spool.mkdir(mode=0o700)
-    coder.options = structs.replace(coder.options, spool=str(run.spool))
-    if coder.takes_tools and ready.policy.ask_wait is not None:
-        coder.options = structs.replace(
-            coder.options,
-            tool_server=ToolServer(
-                argv=(sys.executable, "-I", "-S", str(programs / TOOL_SERVER), str(run.spool)),
-                timeout=round(ready.policy.ask_wait + ASK_SLACK),
-            ),
-        )
-    otel = state.config.otel
-    if otel.passes_on(coder.name):
-        coder.options = structs.replace(coder.options, otlp=otel.base)
-    argv, prompt = _words(coder, task, task_dir, ready.env)
+    coder.options = _options(state.config, ready, run, programs)
+    given_env = run_env(own_env(), state.home, coder, task, ready.given, ready.passes)
+    argv, prompt = _words(coder, task, task_dir, given_env)
     run_id, boxed = str(RunId.of(lease)), ready.policy.sandbox.level != "off"
     with ExitStack() as undo:
         undo.callback(drop_state, run)
-        own = own_state(run, coder, ready.env, str(task.cwd)) if boxed else None
-        if not _put_session(ready, own):
+        own = own_state(run, coder, given_env, str(task.cwd)) if boxed else None
+        if not _put_session(ready, given_env, own):
             return None
-        start = RunStart(lease=lease, ready=ready, env=dict(ready.env))
+        start = RunStart(lease=lease, ready=ready, env=given_env)
         state.observers.starting(start)
         env = {**start.env, **(own.env if own is not None else {})}
         env |= {"FLEET_RUN_DIR": str(run.path), "FLEET_SPOOL": str(run.spool)}
@@ -284,7 +254,7 @@ def launch(
             login=dict(ready.outline),
             artifacts=EMPTY if is_first else fingerprint(artifacts),
             context_window=known_window(state.home, coder.name, coder.model),
-            resumes=coder.options.resume or "",
+            resumes=ready.resume or "",
             before=ready.before,
             # Of the session as it was put there: what is in it was read before.
             second_from=_second_size(coder, env),
@@ -313,13 +283,39 @@ def launch(
     return active
 
 
-def _put_session(ready: Ready, own: OwnState | None) -> bool:
+def _options(config: Config, ready: Ready, run: Run, programs: Path) -> Options:
+    """All that the coder of a run is told about it."""
+    policy, coder, server = ready.policy, ready.coder, None
+    if coder.takes_tools and policy.ask_wait is not None:
+        server = ToolServer(
+            argv=(sys.executable, "-I", "-S", str(programs / TOOL_SERVER), str(run.spool)),
+            timeout=round(policy.ask_wait + ASK_SLACK),
+        )
+    return Options(
+        permissions="bypass" if policy.sandbox.level != "off" else config.permissions,
+        resume=ready.resume,
+        last_ending=ready.last_ending,
+        cut_off=ready.cut_off,
+        messages=ready.prompt_messages,
+        hook=str(programs / HOOK),
+        refuse=policy.tripwire == "refuse",
+        context=policy.context,
+        needs=policy.needs,
+        verify=policy.verify,
+        spool=str(run.spool),
+        tool_server=server,
+        otlp=config.otel.base if config.otel.passes_on(coder.name) else "",
+        max_cost=policy.limits.cost,
+    )
+
+
+def _put_session(ready: Ready, env: Mapping[str, str], own: OwnState | None) -> bool:
     """Put the files of the session that is carried on where the CLI looks for them. False: they
     are gone.
     """
     if ready.session is None:
         return True
-    target = own.directory if own is not None else ready.coder.state_place(ready.env)
+    target = own.directory if own is not None else ready.coder.state_place(env)
     try:
         ready.session.copy_to(AgentPlace(target))
     except FileNotFoundError:
@@ -341,8 +337,7 @@ def _words(
 ) -> tuple[tuple[str, ...], bytes]:
     """The argv and the prompt. Raises FleetError."""
     with _blamed_on(coder):
-        leave_out = coder.left_out(env, str(task.cwd))
-        coder.options = structs.replace(coder.options, leave_out=leave_out)
+        coder.leave_out = coder.left_out(env, str(task.cwd))
         prompt = coder.prompt(task, task_dir).encode(errors="replace")
         file = None if coder.prompt_on_stdin else coder.prompt_file(task_dir)
     if file is not None:

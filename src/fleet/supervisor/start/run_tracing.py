@@ -30,7 +30,7 @@ class RunTracing(RunObserver):
 def _trace_env(otel: OtelSettings, start: RunStart) -> dict[str, str]:
     """The variables of a trace, but for those that the operator set (`pass_env`, an account's)."""
     ready, lease = start.ready, start.lease
-    run, theirs = RunId.of(lease), ready.env
+    run, theirs = RunId.of(lease), start.env
     facts = {"fleet.task": run.task, "fleet.run": str(run), "fleet.project": lease.task.cwd or ""}
     attributes = ",".join(f"{name}={quote(text, safe='/')}" for name, text in facts.items() if text)
     ours = {_TRACE_ATTRIBUTES: attributes}

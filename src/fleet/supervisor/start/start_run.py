@@ -268,7 +268,7 @@ class RunStarter(Duty):
         chosen = seat_for(asked.start, asked.at)
         assert isinstance(chosen, Go)  # the gate of accounts let the task start
         try:
-            ready = make_ready(state, lease, asked.place, chosen.seat, self._programs.folder)
+            ready = make_ready(state, lease, asked.place, chosen.seat)
         except SecretTrouble as error:  # a keyring that does not answer, a file that is just gone
             why = f"account {chosen.seat.account.name}: {error.message}"
             return Wait(gate="account", until=now + _TROUBLE, reason=why)
@@ -351,7 +351,7 @@ class RunStarter(Duty):
         elif prepared is None:
             settle(self._state, assignment, released("its preparation was left"), task_dir)
         else:
-            self._launch(assignment, moved(self._state.home, ready, prepared), task_dir)
+            self._launch(assignment, moved(ready, prepared), task_dir)
 
     def _try(self, assignment: Assignment, case: BaseCase) -> None:
         """Try the verify commands of a task on its base, for one task at a time. The others that
