@@ -14,6 +14,7 @@ from msgspec import Meta, Struct, field, structs
 from fleet.accounts import login_faults, rate_windows
 from fleet.accounts.login_faults import Fault, FaultRecord, Hold, RunShowed, Use
 from fleet.schemas.account import Moment, Window
+from fleet.schemas.backoff import Backoff
 from fleet.schemas.event import RateLimit
 
 #: One more agent for each of these without a refusal.
@@ -29,7 +30,7 @@ _LONG, _FORGOTTEN = timedelta(minutes=30), timedelta(days=1)
 #: How much of a CLI's own words is kept.
 _MOST_WORDS = 200
 #: The first pause after a refusal that names none, and the longest.
-_PAUSE, _LONGEST = timedelta(seconds=15), timedelta(minutes=5)
+_BACKOFF = Backoff(timedelta(seconds=15), timedelta(minutes=5))
 
 
 class Pace(Struct, frozen=True, kw_only=True):
@@ -283,7 +284,7 @@ def after_refusal(pace: Pace, running: int, wait: timedelta | None, now: datetim
         until = now + wait if wait else pace.until
         later = max(filter(None, (until, pace.until)), default=None)
         return structs.replace(pace, until=later, since=later)
-    pause = wait or min(_PAUSE * 2 ** min(pace.refusals, 10), _LONGEST)
+    pause = wait or _BACKOFF.pause(pace.refusals)
     return Pace(
         allowed=_halved(pace, running, now),
         since=now + pause,

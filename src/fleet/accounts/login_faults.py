@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, structs
 
 from fleet.schemas.account import Moment
+from fleet.schemas.backoff import Backoff
 
 Fault = Literal["program", "login", "model", "crash", "fabrication"]
 
@@ -23,10 +24,9 @@ LOGIN = "login"
 #: and more than one task: a single bad task ends at its own retry limit, which is smaller.
 _FAILURES, _WINDOW, _TASKS = 5, 10, 2
 _BY_CHANCE = frozenset[Fault]({"crash", "fabrication"})
-#: The first pause and the longest: each trial that fails doubles the pause. To look for a program
-#: costs nothing, a run costs tokens.
-_PAUSE, _LONGEST = timedelta(minutes=5), timedelta(hours=2)
-_PROGRAM_PAUSE, _PROGRAM_LONGEST = timedelta(minutes=1), timedelta(minutes=15)
+#: The pauses between trials. To look for a program costs nothing, a run costs tokens.
+_BACKOFF = Backoff(timedelta(minutes=5), timedelta(hours=2))
+_PROGRAM_BACKOFF = Backoff(timedelta(minutes=1), timedelta(minutes=15))
 #: How long other tasks wait while a trial is at work.
 _WHILE_TRYING = timedelta(seconds=30)
 _WORDS: Mapping[Fault, str] = {
@@ -183,7 +183,7 @@ def _still(hold: Hold, trying: frozenset[str], now: datetime) -> Hold | None:
     if hold.probe in trying:
         return structs.replace(hold, until=max(hold.until, now + _WHILE_TRYING))
     # An end beyond the longest pause means that the clock was set back.
-    return hold if now < hold.until <= now + _LONGEST else None
+    return hold if now < hold.until <= now + _BACKOFF.longest else None
 
 
 def _changed(faults: Faults, changes: Mapping[str, FaultRecord]) -> dict[str, FaultRecord]:
@@ -216,8 +216,8 @@ def _held(record: FaultRecord, note: Note, why: str, now: datetime) -> FaultReco
         if not tried:
             return record  # the run had begun before
     program = fault == "program"
-    first, longest = (_PROGRAM_PAUSE, _PROGRAM_LONGEST) if program else (_PAUSE, _LONGEST)
-    pause = first if hold is None else min(timedelta(seconds=hold.pause * 2), longest)
+    backoff = _PROGRAM_BACKOFF if program else _BACKOFF
+    pause = backoff.after(timedelta(seconds=hold.pause) if hold is not None else timedelta())
     since = now if hold is None else hold.since
     held = Hold(
         cause=fault, why=why[:500], since=since, until=now + pause, pause=pause.total_seconds()

@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 
 from fleet.forge.forge_protocol import ForgeCheck, PullRequestFacts, ReviewThread
 from fleet.forge.pull_request_json import PullRequest
+from fleet.schemas.backoff import Backoff
 
 BackKind = Literal["checks", "review", "conflict"]
 
@@ -143,7 +144,7 @@ def next_look(pr: PullRequest, facts: PullRequestFacts, changed_at: datetime) ->
 
 def after_silence(failures: int, now: datetime) -> datetime:
     """When to ask again after `failures` questions in a row without an answer."""
-    return now + min(SOONEST * 2 ** min(failures, 10), LATEST)
+    return now + Backoff(SOONEST, LATEST).pause(failures)
 
 
 def says_the_same(before: PullRequestFacts, facts: PullRequestFacts) -> bool:

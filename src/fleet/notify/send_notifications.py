@@ -14,10 +14,11 @@ from msgspec import Struct
 from fleet.control.notify.outbox import Outbox, OutboxDelivery
 from fleet.control.notify.telling_rules import Notification
 from fleet.notify.channels.channel_protocol import Channel, NotSent, Sent
+from fleet.schemas.backoff import Backoff
 
 #: A notification that a channel did not take is sent again after this long, doubled up to the
 #: longest.
-_PAUSE, _LONGEST_PAUSE = timedelta(seconds=5), timedelta(minutes=10)
+_BACKOFF = Backoff(timedelta(seconds=5), timedelta(minutes=10))
 #: A notification that no channel took for this long is given up.
 _GIVEN_UP = timedelta(days=1)
 #: Seconds between two looks into the outbox without news.
@@ -81,7 +82,7 @@ class ChannelSender:
 
     def _put_off(self, delivery: OutboxDelivery, failed: NotSent) -> _PutOff:
         now = datetime.now(UTC)
-        pause = min(_PAUSE * 2 ** min(delivery.tries, 10), _LONGEST_PAUSE)
+        pause = _BACKOFF.pause(delivery.tries)
         if failed.retry_after is not None:
             pause = max(pause, timedelta(seconds=failed.retry_after))
         given_up = now - delivery.made_at > _GIVEN_UP

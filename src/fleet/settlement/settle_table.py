@@ -32,6 +32,7 @@ from fleet.schemas import (
     Stopped,
     Verdict,
 )
+from fleet.schemas.backoff import Backoff
 from fleet.schemas.decision import (
     LEASE_LOST,
     MESSAGE,
@@ -423,8 +424,8 @@ def _attempt(why: str, facts: Facts, now: datetime) -> Decision:
         waits = plain_waits(OutOfAttempts(why=why, made=made, limit=facts.retry_limit))
         text = words(waits, facts.task_id)
         return Decision(settlement=Blocked(waits=waits), counts=True, why=text)
-    longest = max(_LONGEST_WAIT, facts.wait)
-    pause = min(facts.wait * 2 ** min(made - 1, 10), longest) * (1 + facts.jitter / 2)
+    backoff = Backoff(facts.wait, max(_LONGEST_WAIT, facts.wait))
+    pause = backoff.pause(made - 1) * (1 + facts.jitter / 2)
     return Decision(settlement=Released(not_before=now + pause), counts=True, why=plain_text(why))
 
 
@@ -434,5 +435,5 @@ def _unstarted(why: str, facts: Facts, now: datetime) -> Decision:
         return blocked(ToMend(what=f"{why} ({NEVER_STARTED} times in a row)"), facts.task_id)
     if facts.past.never_started == 0:
         return released(why)  # a supervisor that was killed at the wrong moment, most likely
-    pause = min(_SHORTEST_WAIT * 2**facts.past.never_started, _LONGEST_WAIT)
+    pause = Backoff(_SHORTEST_WAIT, _LONGEST_WAIT).pause(facts.past.never_started)
     return released(why, not_before=now + pause)

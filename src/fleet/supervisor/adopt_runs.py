@@ -20,7 +20,7 @@ from fleet.runs.run_directory import Run, check_task_directory, latest_run
 from fleet.runs.run_id import RunId
 from fleet.schemas import Lease, Lost, Stopped, Task
 from fleet.schemas.decision import LEASE_LOST, OURS, released
-from fleet.supervisor.active.follow_runs import FIRST_PAUSE, RunFollower, finishing, state_now
+from fleet.supervisor.active.follow_runs import RECHECKS, RunFollower, finishing, state_now
 from fleet.supervisor.assignments import (
     Active,
     ActiveRun,
@@ -34,9 +34,6 @@ from fleet.supervisor.finish_run import give_up, kill_all, send_and_settle, sett
 from fleet.supervisor.queue_io.keep_leases import held_tasks
 from fleet.supervisor.state import Happening, QueueReplaced, Recovered, SupervisorState
 from fleet.supervisor.stop_runs import stop_assignment
-
-#: The longest pause between two looks, in seconds.
-_LONGEST_PAUSE = 1.0
 
 
 class RunAdopter(Duty):
@@ -105,7 +102,7 @@ def adopt_task(state: SupervisorState, lease: Lease) -> None:
 
 def adopt_run(assignment: Assignment, run: Run) -> None:
     """Have a run looked at that was begun and has no ending."""
-    assignment.stage = Unknown(run, _account_of(run), FIRST_PAUSE)
+    assignment.stage = Unknown(run, _account_of(run), RECHECKS.first)
 
 
 def recheck_unknown_runs(state: SupervisorState, follower: RunFollower) -> None:
@@ -167,13 +164,11 @@ def _wait(
 ) -> None:
     """Look again later: the run has no keeper that could be asked, or is just starting."""
     run, pause = stage.run, stage.pause
-    if pause < _LONGEST_PAUSE <= pause * 2:
+    if pause < RECHECKS.longest <= pause * 2:
         pids = ", ".join(str(who.pid) for who in getattr(found, "survivors", ()))
         text = f"{assignment.task_id}: waits for what is left of run {run.number} {pids}"
         state.log.say("unclear", text.rstrip(), task_dir=run.task_dir)
-    assignment.stage = Unknown(
-        run, stage.account, min(pause * 2, _LONGEST_PAUSE), time.monotonic() + pause
-    )
+    assignment.stage = Unknown(run, stage.account, RECHECKS.after(pause), time.monotonic() + pause)
 
 
 def _learn_secrets(state: SupervisorState, active: ActiveRun) -> None:

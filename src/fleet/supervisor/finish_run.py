@@ -38,11 +38,8 @@ from fleet.supervisor.assignments import ActiveRun, Assignment, Finishing, Inspe
 from fleet.supervisor.queue_io.plan_epics import close_epics, mark_end
 from fleet.supervisor.queue_io.queue_thread import DueSettlement
 from fleet.supervisor.queue_io.reopen_tasks import go_on_if_answered, undo_close
-from fleet.supervisor.shortage import LONGEST
+from fleet.supervisor.shortage import BACKOFF
 from fleet.supervisor.state import SupervisorState, TaskSettled
-
-#: A run that could not be ended is tried again after this many seconds, doubled each time.
-TRY_AGAIN = 1.0
 
 
 def settle(
@@ -280,7 +277,7 @@ def wait_for_machine(
         state.backoff.begin(why)
         text = f"{assignment.task_id}: its run ended, and waits for the machine: {why}"
         state.log.say("disk", text, task_dir=task_dir)
-    pause = min(max(TRY_AGAIN, stage.pause * 2), LONGEST)
+    pause = BACKOFF.after(stage.pause)
     again = time.monotonic() + pause
     assignment.stage = structs.replace(stage, retry_at=again, pause=pause)
 

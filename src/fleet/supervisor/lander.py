@@ -13,6 +13,7 @@ from fleet.landing.remote.take_over_landings import take_over_landings
 from fleet.landing.train_store import branches_behind
 from fleet.landing.waiting_work import FoundWork, TargetKey, survey, target_key
 from fleet.schemas import Blocked
+from fleet.schemas.backoff import Backoff
 from fleet.supervisor.queue_io.plan_epics import close_epics_of
 from fleet.supervisor.state import (
     Happening,
@@ -24,10 +25,10 @@ from fleet.supervisor.state import (
 )
 
 #: Seconds until a job that could not be done is tried again, and until a branch that a checkout is
-#: in the way of is looked at again; doubled each time up to the longest.
-_SHORTEST, _LONGEST = 1.0, 60.0
-#: The longest of these while another lander works on the branch: it may be done any moment.
-_LONGEST_FOR_OTHERS = 4.0
+#: in the way of is looked at again.
+_BACKOFF = Backoff(1.0, 60.0)
+#: The same while another lander works on the branch: it may be done any moment.
+_FOR_OTHERS = Backoff(1.0, 4.0)
 #: After this many failures in a row a branch is taken to wait for a person.
 _PATIENCE = 6
 #: How often in a row another lander is found at work on a branch before that is told: a person's
@@ -57,8 +58,8 @@ class _Tries(Struct):
     def pause(self) -> float:
         """Seconds until the next try; 0: there is to be none."""
         tries = max(self.failures, self.looks)
-        longest = _LONGEST_FOR_OTHERS if self.elsewhere else _LONGEST
-        return min(_SHORTEST * 2 ** min(tries - 1, 10), longest) if tries else 0.0
+        backoff = _FOR_OTHERS if self.elsewhere else _BACKOFF
+        return backoff.pause(tries - 1) if tries else 0.0
 
 
 class Lander(Duty):

@@ -13,14 +13,14 @@ from contextlib import suppress
 from fleet.files.machine_short import low_disk
 from fleet.home import Home
 from fleet.home.journal import Log
+from fleet.schemas.backoff import Backoff
 
 RESERVE = "reserve"
 _SIZE = 4 << 20
 #: Open files that the supervisor may need: enough for as many runs as can be configured.
 _FILES = 4096
-#: Nothing is started for this long on a machine that is short of disk, memory or processes, doubled
-#: each time up to the longest, in seconds.
-PAUSE, LONGEST = 1.0, 60.0
+#: How many seconds a machine is left alone that is short of disk, memory or processes.
+BACKOFF = Backoff(1.0, 60.0)
 
 
 class ResourceBackoff:
@@ -32,7 +32,7 @@ class ResourceBackoff:
         self.why = ""
         #: Until when nothing is started, on the monotonic clock, and how long the next pause is.
         self.until = 0.0
-        self.pause = PAUSE
+        self.pause = BACKOFF.first
 
     @property
     def active(self) -> bool:
@@ -44,13 +44,13 @@ class ResourceBackoff:
             self._log.say("short", f"nothing new is started for now: {why}")
         self.why = why
         self.until = time.monotonic() + self.pause
-        self.pause = min(self.pause * 2, LONGEST)
+        self.pause = BACKOFF.after(self.pause)
 
     def end(self) -> None:
         """The last start went well."""
         if self.why:
             self._log.say("enough", "runs are started again")
-        self.why, self.pause = "", PAUSE
+        self.why, self.pause = "", BACKOFF.first
 
 
 def set_reserve_aside(home: Home) -> None:

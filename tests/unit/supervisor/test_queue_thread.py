@@ -11,6 +11,7 @@ import pytest
 from fleet.errors import NotFound, QueueBusy
 from fleet.queue.protocol import LeaseLost
 from fleet.schemas import Closed
+from fleet.schemas.backoff import Backoff
 from fleet.supervisor.queue_io import keep_leases, queue_thread
 from fleet.supervisor.queue_io.queue_thread import DueSettlement, QueueThread
 from tests.builders import a_lease
@@ -66,7 +67,7 @@ def queue():
 
 @pytest.fixture
 def thread(queue, said, monkeypatch):
-    monkeypatch.setattr(queue_thread, "SHORTEST_PAUSE", 0.01)
+    monkeypatch.setattr(queue_thread, "_BACKOFF", Backoff(0.01, 10.0))
     thread = a_thread(queue, said)
     yield thread
     thread.close(PATIENCE)

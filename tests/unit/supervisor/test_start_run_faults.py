@@ -16,7 +16,7 @@ from fleet.schemas.waits import SetAside, words
 from fleet.settlement.settle_table import NEVER_STARTED
 from fleet.supervisor import adopt_runs
 from fleet.supervisor.assignments import Unknown
-from fleet.supervisor.shortage import PAUSE
+from fleet.supervisor.shortage import BACKOFF
 from fleet.supervisor.start import launch
 from fleet.supervisor.stop_runs import stop_all, stop_task
 from tests.builders import NOW, a_lease
@@ -120,9 +120,9 @@ def test_a_pause_grows_and_is_told_once(state, said):
     for _ in range(3):
         state.backoff.begin("no memory")
     assert len([line for line in said if "no memory" in line]) == 1
-    assert state.backoff.pause == 8 * PAUSE
+    assert state.backoff.pause == 8 * BACKOFF.first
     state.backoff.end()
-    assert (state.backoff.why, state.backoff.pause) == ("", PAUSE)
+    assert (state.backoff.why, state.backoff.pause) == ("", BACKOFF.first)
 
 
 def test_a_task_whose_directory_cannot_be_used_is_blocked(state, starter, queue):

@@ -22,6 +22,7 @@ from fleet.files.json_record import JsonRecord
 from fleet.home import Home
 from fleet.runs.run_directory import Run
 from fleet.runs.run_id import RunId
+from fleet.schemas.backoff import Backoff
 
 FILE = "otel.json"
 #: In the directory of a run: a receiver has taken its spans.
@@ -31,7 +32,7 @@ EXPORTED = "exported"
 #: questions whether to end.
 _LOOK, _SHARE, _GLANCE = 2.0, 100, 0.1
 #: Seconds before what was refused is sent again, doubled up to the longest.
-_PAUSE, _LONGEST = 5.0, 300.0
+_BACKOFF = Backoff(5.0, 300.0)
 #: How many runs go into one request at most.
 _MOST = 50
 
@@ -141,7 +142,7 @@ class TraceExporter:
             # The next attempt is one run, and another one: no run keeps the others from going.
             self._waiting = [*rest, *batch] if len(batch) == 1 else self._waiting
             self._batch = 1
-            self._pause = min(_LONGEST, self._pause * 2) or _PAUSE
+            self._pause = _BACKOFF.after(self._pause)
             if problem != self._state.problem:
                 self._say(f"not taken, again in {self._pause:.0f} s at first: {problem}")
             since = self._state.problem_since or now

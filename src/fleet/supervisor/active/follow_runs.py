@@ -19,6 +19,7 @@ from fleet.processes.keeper_client import Ended, NeverStarted, Orphaned, Running
 from fleet.runs import stop_reason
 from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import Run
+from fleet.schemas.backoff import Backoff
 from fleet.settlement.run_record import ExitedRun, ProcessEnd
 from fleet.supervisor.active.serve_spools import SpoolServer
 from fleet.supervisor.assignments import (
@@ -31,16 +32,16 @@ from fleet.supervisor.assignments import (
     awake,
 )
 from fleet.supervisor.finish_run import (
-    TRY_AGAIN,
     finish,
     give_up,
     wait_for_machine,
 )
+from fleet.supervisor.shortage import BACKOFF
 from fleet.supervisor.state import Happening, Recovered, SupervisorState
 
-#: A run of which it is not known what became is looked at again after this many seconds, doubled
-#: each time: a keeper that is just starting tells in milliseconds, one that hangs may never.
-FIRST_PAUSE = 0.02
+#: Seconds between two checks of a run in stage `Unknown`: a keeper that is just starting answers in
+#: milliseconds, one that hangs may never.
+RECHECKS = Backoff(0.02, 1.0)
 
 
 class RunFollower(Duty):
@@ -164,7 +165,7 @@ class RunFollower(Duty):
                 assignment.stage = finishing(assignment, run, state)
                 self._unread.add(assignment.task_id)
             else:
-                assignment.stage = Unknown(run.run, run.account, FIRST_PAUSE)
+                assignment.stage = Unknown(run.run, run.account, RECHECKS.first)
 
     @contextmanager
     def _contained(self, assignment: Assignment) -> Generator[None]:
@@ -183,7 +184,7 @@ class RunFollower(Duty):
             and low_disk(self._state.home.path)
             and self._state.shutdown.reason is None
         ):
-            retry_at = now + TRY_AGAIN
+            retry_at = now + BACKOFF.first
             assignment.stage = structs.replace(stage, retry_at=retry_at)
             return
         said = self.spools.last_claim(stage.run.run, stage.run.spec.id)

@@ -24,15 +24,16 @@ from fleet.files.safe_read import stamp_of
 from fleet.home.journal import Log
 from fleet.runs.cli_state.state_directory import state_directory
 from fleet.schemas import Account, Failed, Outcome
+from fleet.schemas.backoff import Backoff
 from fleet.supervisor.assignments import ActiveRun
 
 if TYPE_CHECKING:
     from fleet.supervisor.state import SupervisorState
 
 FileStamp = tuple[int, int, int]
-#: When a login that could not be renewed is tried again, doubled each time, and the longest. A file
+#: When a login that could not be renewed is tried again. A file
 #: that has changed is tried at once.
-_PAUSE, _LONGEST = timedelta(minutes=5), timedelta(hours=1)
+_BACKOFF = Backoff(timedelta(minutes=5), timedelta(hours=1))
 #: When to look whether another process has renewed the login.
 _BUSY = timedelta(seconds=1)
 
@@ -205,7 +206,7 @@ class LoginKeeper:
 
     def _not_renewed(self, kept: _Kept, why: str, now: datetime) -> None:
         kept.failed = stamp_of(kept.place.file)
-        kept.pause = min(max(_PAUSE, kept.pause * 2), _LONGEST)
+        kept.pause = _BACKOFF.after(kept.pause)
         kept.until = now + kept.pause
         kept.why = f"its login could not be renewed ({why.rstrip('.')}): {_way(kept)}"
         self._on_failure(kept.name, kept.why, now)

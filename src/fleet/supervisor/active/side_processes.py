@@ -14,10 +14,11 @@ from fleet.config import Config
 from fleet.extend import TickingDuty
 from fleet.files.put_aside import open_or_put_aside
 from fleet.processes.own_program import OWN_PROGRAM
+from fleet.schemas.backoff import Backoff
 from fleet.supervisor.state import SupervisorState
 
-#: Seconds between two starts, doubled up to the longest; one that ran for long was well.
-_PAUSE, _LONGEST = 5.0, 300.0
+#: Seconds between two starts; a process that ran for the longest pause was well.
+_BACKOFF = Backoff(5.0, 300.0)
 #: The exit code of one that found another one at work: an earlier supervisor's.
 _THERE = 9
 
@@ -40,7 +41,7 @@ class SideProcess:
         self._words = f"{command}.out"
         self._process: subprocess.Popen[bytes] | None = None
         self._begun = self._next = 0.0
-        self._pause = _PAUSE
+        self._pause = _BACKOFF.first
 
     def when_due(self) -> None:
         """Start, restart or end the process as the settings want; called once a tick."""
@@ -52,9 +53,9 @@ class SideProcess:
                     self.end()
                 return
             self._process = None
-            self._pause = _PAUSE if now - self._begun > _LONGEST else self._pause * 2
-            self._pause = min(self._pause, _LONGEST)
-            self._next = now + (_LONGEST if code == _THERE else self._pause)
+            was_well = now - self._begun > _BACKOFF.longest
+            self._pause = _BACKOFF.first if was_well else _BACKOFF.after(self._pause)
+            self._next = now + (_BACKOFF.longest if code == _THERE else self._pause)
             if code not in (0, _THERE):
                 text = f"the {self._name} ended with code {code}; again in {self._pause:.0f} s"
                 self._state.log.say(self._name, f"{text}: see logging/{self._words}")

@@ -35,6 +35,7 @@ from fleet.schemas import (
     bears_out,
     settings_metadata,
 )
+from fleet.schemas.backoff import Backoff
 from fleet.schemas.decision import Decision, blocked
 from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.schemas.waits import ToMend
@@ -54,8 +55,8 @@ from fleet.travel.send_work import Unsent, send_work
 from fleet.travel.shared_queue import SharedQueue
 from fleet.travel.unpack_run import take_sent_back, unpack_runs
 
-#: Seconds until a sending that failed is tried again, doubled up to the longest.
-_SHORTEST, _LONGEST = 1.0, 60.0
+#: Seconds until a sending that failed is tried again.
+_BACKOFF = Backoff(1.0, 60.0)
 
 
 class Arrived(Struct, frozen=True, kw_only=True):
@@ -170,7 +171,7 @@ class HostTravel:
 
         Tried again until it goes well; None: it was abandoned, for the next supervisor to do.
         """
-        pause, said = _SHORTEST, ""
+        pause, said = _BACKOFF.first, ""
         while True:
             try:
                 return self._send(lease, run, evidence() or decision)
@@ -180,7 +181,7 @@ class HostTravel:
                     self.say(lease.task.id, f"not settled yet: {said}; tried again")
             if abandon.wait(pause):
                 return None
-            pause = min(pause * 2, _LONGEST)
+            pause = _BACKOFF.after(pause)
 
     def _send(self, lease: Lease, run: Run, decision: Decision) -> Decision:
         """Raises FleetError and OSError: the same again changes nothing that was done."""

@@ -28,6 +28,7 @@ from fleet.errors import (
 )
 from fleet.queue.protocol import Filter, LeaseLost, Queue
 from fleet.schemas import Lease, Settlement, Task
+from fleet.schemas.backoff import Backoff
 from fleet.schemas.hosts.lease_terms import ALONE, LeaseTerms
 from fleet.supervisor.worker_pool import LoopCalls
 
@@ -40,8 +41,8 @@ _LULL = 0.01
 _TOGETHER = 50
 #: How long the listening thread rests after an error of the queue.
 _REST = 1.0
-#: A call that failed is made again after this long, doubled up to the longest.
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.25, 10.0
+#: Seconds until a call that failed is made again.
+_BACKOFF = Backoff(0.25, 10.0)
 
 
 class DueSettlement(Struct, eq=False):
@@ -181,9 +182,8 @@ class QueueThread(LoopCalls):
         if not self._failing:
             self._say("queue_failed", f"the queue fails: {error.message}")
         self._failing[call] = error
-        pause = min(SHORTEST_PAUSE * 2 ** min(call.failures, 10), LONGEST_PAUSE)
+        call.due = time.monotonic() + _BACKOFF.pause(call.failures)
         call.failures += 1
-        call.due = time.monotonic() + pause
 
     def _healed(self) -> None:
         """A call that had failed succeeded: the other failed calls need not wait any more."""
