@@ -33,7 +33,7 @@ PATIENCE = 2.0
 _ENDING = 3.0
 _GIT_LIMIT = 10.0
 
-Asked = Literal["asked", "tried"]
+ProposalStep = Literal["asked", "tried"]
 
 
 class TriedProposal(Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ def verify_proposal(cwd: str) -> Proposal | None:
     return propose(Path(cwd))
 
 
-def is_first(fleet: Control, what: Asked, cwd: str) -> bool:
+def is_first(fleet: Control, what: ProposalStep, cwd: str) -> bool:
     """Whether this was never done for a project; from now on the answer is no."""
     path = fleet.home.path / PROPOSED
     done = _PROPOSED.read_or_none(path) or []
