@@ -25,7 +25,7 @@ from fleet.spending.budget_gates import DayBudgets, TaskSpend
 from fleet.supervisor.state import SupervisorState
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class GateAnswer(Struct, frozen=True, kw_only=True):
     """A task that the gates were asked about."""
 
     #: Why it may not start here now; None: it may.
@@ -53,7 +53,7 @@ def holds_all(state: SupervisorState) -> Wait | None:
 
 def ask(
     state: SupervisorState, task: Task, last: Ending | None, *, tried: bool = False
-) -> Asked | Wait:
+) -> GateAnswer | Wait:
     """Ask the gates about a task. A plain `Wait`: a coder of the task cannot be loaded
     before a person trusts the coder's file. `tried`: what was found of its base counts, which a
     start tries again. Raises FleetError.
@@ -70,7 +70,7 @@ def ask(
     if tried and (found := base_wait.waits(state.home, task.id)) is not None:
         known = (BaseFacts(wait=found), *start.facts)
         start = structs.replace(start, facts=known)
-    return Asked(wait=why_not(gates(), start, at), place=place, start=start, at=at)
+    return GateAnswer(wait=why_not(gates(), start, at), place=place, start=start, at=at)
 
 
 def why_waits(state: SupervisorState, task: Task) -> Wait | None:

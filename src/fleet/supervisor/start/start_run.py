@@ -51,7 +51,7 @@ from fleet.supervisor.finish_run import give_up, settle
 from fleet.supervisor.hosts.host_travel import Arrived, HostTravel
 from fleet.supervisor.queue_io.reopen_tasks import wake
 from fleet.supervisor.start.agent_bin import AgentPrograms
-from fleet.supervisor.start.ask_gates import Asked, ask, holds_all
+from fleet.supervisor.start.ask_gates import GateAnswer, ask, holds_all
 from fleet.supervisor.start.hold_news import HoldNews
 from fleet.supervisor.start.launch import launch, make_ready, moved
 from fleet.supervisor.start.run_box import check_box
@@ -260,7 +260,7 @@ class RunStarter(Duty):
                 state, assignment, decision, logged=self._holds.is_news(decision.why, until, now)
             )
 
-    def _ready(self, lease: Lease, asked: Asked, task_dir: Path) -> Ready | Wait:
+    def _ready(self, lease: Lease, asked: GateAnswer, task_dir: Path) -> Ready | Wait:
         """Take the seat of a run, and put together what the run needs there."""
         for report in keep_sessions(self._state.home, lease.task.id, all_over=True):
             self._state.log.say("session_lost", report, task_dir=task_dir)
