@@ -1,6 +1,7 @@
 """Work that a checkout keeps from its branch: when it lands, and what is said until then."""
 
 import pytest
+from msgspec import structs
 
 from fleet import config
 from fleet.control import Control
@@ -8,6 +9,7 @@ from fleet.control.landing.land import land_all
 from fleet.control.landing.waiting_list import waiting_list
 from fleet.control.status import fleet_status
 from fleet.git import repository
+from fleet.home import landing_json
 from fleet.landing.land_target import OTHER_LANDER, lander_lock
 from tests.landings import NOW, LandHome
 
@@ -101,3 +103,14 @@ def test_another_lander_at_work_is_no_success(place):
         assert held
         (said,) = told(fleet_of(place))
     assert said.endswith(OTHER_LANDER)
+
+
+def test_a_task_that_an_earlier_fleet_closed_with_its_line_ahead_gets_its_branch_moved(place):
+    """It counted as landed then, and only what its trains have learnt says that a branch waits."""
+    landing_json.change(place.home, place.task, lambda now: structs.replace(now, state="landed"))
+    place.queue.close_task(place.queue.get(place.task), by="us", reason="landed")
+    landing_json.forget_mark(place.home, place.task)
+    place.repo.git("checkout", "-q", "part-0")
+    (said,) = told(fleet_of(place))
+    assert said == "main has moved"
+    assert place.shown("part-1") == "one"
