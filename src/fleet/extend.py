@@ -319,7 +319,8 @@ def own_gates() -> tuple[Gate, ...]:
 def gates() -> tuple[Gate, ...]:
     """All gates, for the supervisor. Raises BadInput for a package that cannot be loaded.
 
-    Surfaces do without those of packages: what they hold is put off, and the row says why.
+    Surfaces ask `own_gates`: to look for packages takes longer than most commands. They show a task
+    that a package's gate holds as put off until it is tried again; the log has the reason.
     """
     return tuple(make() for make in _registered("GATES", GATES))
 
