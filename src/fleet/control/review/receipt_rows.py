@@ -54,8 +54,8 @@ def landing_rows(landing: Landing | None) -> Iterator[ReceiptRow]:
         return
     landed = landing.landed
     yield ReceiptRow("", f"commit {landed.commit}")
-    parents = " ".join(each[:12] for each in landed.parents)
-    yield ReceiptRow("", f"parents {parents}, by {landed.proof}")
+    if len(landed.parents) > 1:
+        yield ReceiptRow("", f"merge of {' and '.join(each[:12] for each in landed.parents)}")
     for command in landed.checks:
         yield ReceiptRow("", f"passed there: {one_line(command.removeprefix('.: '))}")
     for place in (landed.pushed, landed.pr):
@@ -173,7 +173,7 @@ def _cost(receipt: Receipt) -> str:
 
 def _tools(receipt: Receipt) -> str:
     if not receipt.tools:
-        return "none that its stream tells of"
+        return "none"
     used = sorted(receipt.tools.items(), key=lambda pair: (-pair[1], pair[0]))
     text = ", ".join(f"{one_line(name)} x{number}" for name, number in used)
     return text + (f" ({receipt.tool_errors} failed)" if receipt.tool_errors else "")
