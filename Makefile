@@ -41,7 +41,7 @@ test: setup  ## run the tests, on all cores
 check: setup  ## lint, types (of the page too), room contracts, docs
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
-	.venv/bin/basedpyright
+	$(PY) -m tests.docs.check_types
 	tools/check-page
 	.venv/bin/lint-imports
 	$(PY) -m pytest tests/docs
