@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from fleet.queue.beads.queue import BeadsQueue
 from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Blocked, Released
 from fleet.schemas.waits import (
@@ -61,6 +62,17 @@ class WaitingForPerson:
             assert queue.get(task_id).waits == waits
         (found,) = queue.find(Filter(statuses=("blocked",)))
         assert found.waits == ONE_OF_EACH[-1]
+
+    def test_work_on_the_line_of_its_branch_holds_up_no_other(self, queue):
+        """On beads bd decides what is ready: there others begin once it has landed."""
+        first = queue.add(Draft(title="first"))
+        second = queue.add(Draft(title="second", depends_on=(("blocks", first.id),)))
+        (lease,) = queue.claim("a", ttl=TTL)
+        task = settled(queue, lease, Blocked(waits=ToLand(into="main")))
+        assert queue.claim("a", ttl=TTL) == []
+        queue.reopen_task(task, by="us", waits=OnLine(into="main"))
+        found = [each.task.id for each in queue.claim("a", ttl=TTL)]
+        assert found == ([] if isinstance(queue, BeadsQueue) else [second.id])
 
     def test_a_task_that_is_not_blocked_waits_for_nobody(self, queue):
         """A wait ends with the status: by a claim, a release and a person's word alike."""
