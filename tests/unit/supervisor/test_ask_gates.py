@@ -1,23 +1,27 @@
 """The supervisor, from memory, and a surface, from files, find the same reason."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from msgspec import structs
 
 from fleet import extend
-from fleet.accounts.account_state import LimitRefused, LoginRefused
+from fleet.accounts.account_state import LimitRefused, LoginRefused, RunStarted
 from fleet.config import Config
 from fleet.config.projects import Project
 from fleet.control import Control
+from fleet.control.view import why_not_now
 from fleet.control.view.why_not_now import GateReader, conditions
 from fleet.extend import HomeMoment, TaskStart, own_gates, why_none, why_not
 from fleet.home import base_wait
 from fleet.home.base_wait import BaseWait
+from fleet.home.status_file import SupervisorStatus, write_status
 from fleet.schemas import Account, RateLimit, Receipt, Usage
 from fleet.schemas.task_state import Wait
+from fleet.supervisor.assignments import Arriving
 from fleet.supervisor.start.ask_gates import ask
-from tests.builders import NOW, a_task
+from tests.builders import NOW, a_lease, a_task
 
 FULL = RateLimit(kind="five_hour", status="rejected", resets_at=NOW + timedelta(hours=1))
 
@@ -76,6 +80,26 @@ def test_supervisor_and_surface_tell_the_same_reason(state, tmp_path, name):
     shown = GateReader(fleet, conditions(fleet, NOW)).why_not(task, fleet.place(task))
     assert found is not None
     assert (shown.gate, shown.words, shown.until) == (found.gate, found.words, found.until)
+
+
+def test_a_task_says_which_other_one_tries_its_account_first(state, tmp_path, monkeypatch):
+    """The surface knows by what the supervisor published; `fleet show` gave no reason at all."""
+    state.apply(Config(coder="claude"))
+    task = a_task(id="fleet-1", cwd=str(tmp_path))
+    over = RateLimit(kind="five_hour", status="rejected", resets_at=NOW - timedelta(seconds=1))
+    state.accounts.accounts.apply(
+        {"claude": LimitRefused(over, running=1)}, NOW - timedelta(hours=1)
+    )
+    state.accounts.accounts.apply({"claude": RunStarted("fleet-2", proving=True)}, NOW)
+    state.assignments.take(a_lease("fleet-2")).stage = Arriving()
+    found = ask(state, task, None).wait
+    assert found.reason == "claude: its rate limit just reset, fleet-2 tries first"
+    write_status(state.home, SupervisorStatus(probes=state.accounts.probes()))
+    holder = SimpleNamespace(who=SimpleNamespace(pid=1), since=NOW, coder=None)
+    monkeypatch.setattr(why_not_now, "supervisor_of", lambda _: holder)
+    fleet = Control(state.home, state.config)
+    shown = GateReader(fleet, conditions(fleet, NOW)).why_not(task, fleet.place(task))
+    assert shown.reason == found.reason
 
 
 def test_a_missing_directory_is_the_same_reason_for_both(state, tmp_path):
