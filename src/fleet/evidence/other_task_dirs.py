@@ -10,13 +10,13 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
 
 from fleet.errors import FleetError, InvalidTask
 from fleet.evidence.scope_rules import LostDirectory
+from fleet.files.agent_place import AgentPlace
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import open_regular
 from fleet.git import snapshot_index
@@ -187,13 +187,13 @@ def _names(run: Run, place: str) -> bool:
 
 def count(place: str) -> int | None:
     """The number of entries in a directory, two levels deep; None: the directory is gone."""
-    found = 0
+    found, agents = 0, AgentPlace(place)
     try:
         with os.scandir(place) as entries:
             for entry in entries:
                 found += 1
                 if entry.name != ".git" and entry.is_dir(follow_symlinks=False):
-                    found += _inside(entry.path)
+                    found += _inside(agents, entry.name)
                 if found >= _MOST_FILES:
                     break
     except (FileNotFoundError, NotADirectoryError):
@@ -203,10 +203,9 @@ def count(place: str) -> int | None:
     return found
 
 
-def _inside(folder: str) -> int:
+def _inside(place: AgentPlace, name: str) -> int:
     try:
-        with os.scandir(folder) as entries:
-            return sum(1 for _ in islice(entries, _MOST_FILES))
+        return place.count(name, _MOST_FILES)
     except OSError:
         return 0
 

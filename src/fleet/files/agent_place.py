@@ -150,6 +150,17 @@ class AgentPlace:
         except InvalidTask:
             return []
 
+    def count(self, name: str, most: int) -> int:
+        """The number of entries of a directory, `most` at most; 0 where there is no directory."""
+        try:
+            with self._directory(_parts(name)) as folder:
+                if folder is None:
+                    return 0
+                with os.scandir(folder) as entries:
+                    return sum(1 for _ in islice(entries, most))
+        except InvalidTask:
+            return 0
+
     def walk(self, name: str = "") -> Iterator[AgentEntry]:
         """Everything below a directory that is no directory itself, in no order."""
         left = [name]
