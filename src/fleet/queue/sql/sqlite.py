@@ -42,8 +42,7 @@ BUSY_TIMEOUT = timedelta(seconds=5)
 
 #: A missed ring costs at most this long: the bell wakes one listener, the file tells the rest.
 _LOOK_AGAIN = timedelta(seconds=1)
-#: APSW forgets a statement after so many executions of others; a claim takes ten times
-#: as long to prepare as to run.
+#: Statements that APSW keeps prepared: preparing a claim takes ten times as long as running it.
 _PREPARED = 512
 _ID = "SELECT value FROM meta WHERE key = 'identity'"
 
