@@ -1,6 +1,7 @@
 """The whole thing: `fleet bd create`, `fleet run`, a real agent CLI, and the task's end."""
 
 import json
+import re
 import time
 
 from tests.conftest import only_slow
@@ -77,18 +78,19 @@ def test_a_denied_tool_is_named_with_the_setting(house):
 
 
 def test_the_window_that_a_cli_reported_counts_for_later_runs_of_the_model(house):
-    """At 110,000 tokens of a million no session ends; claude reports the window at a run's end."""
+    """At 110,000 tokens of 900,000 no session ends; claude reports the window at a run's end."""
     note = Shell(command=f"bd show {TASK}", tokens=Tokens(fresh=1000, cached=110_000))
     with ScriptedModel(note, WORK, CLOSE, Say(text="Done.")) as model:
         here = house("claude", model)
         known = here.home / "context-windows.json"
-        known.write_text('{"claude/sonnet": 1000000}')
+        known.write_text('{"claude/sonnet": 900000}')
         here.configure(context_pressure_threshold_pct=50)
         here.create("claude")
         here.fleet("run", "--until-idle")
         assert here.ending()["outcome"]["type"] == "Finished"
         assert here.task()["status"] == "closed"
-        assert json.loads(known.read_text()) == {"claude/sonnet": 200_000}
+        said = re.findall(r'"contextWindow":([0-9]+)', here.runs[-1].stdout.read_text())
+        assert json.loads(known.read_text()) == {"claude/sonnet": int(said[-1])}
 
 
 @only_slow
