@@ -159,16 +159,23 @@ class LandingOrdeal:
             landing_json.read(self.scene.home, task)
             for task in landing_json.unlanded(self.scene.home)
         )
-        if any(landing is not None and landing.state != "asks" for landing in waiting):
+        if any(
+            landing is not None and landing.state not in ("asks", "ahead") for landing in waiting
+        ):
             return True
         return any(task.status in ("open", "in_progress") for task in self.scene.open_tasks())
+
+    @staticmethod
+    def _is_ahead(landing):
+        """The line has the work, and the dirty checkout keeps the branch from it."""
+        return landing is not None and landing.state == "ahead"
 
     def _report(self, seconds):
         landings = {task: landing_json.believed(self.scene.home, task) for task in self.tasks}
         on_its_way = {
             task: landings[task].state if landings[task] else "no landing"
             for task in self.tasks
-            if self.scene.status(task) != "closed"
+            if self.scene.status(task) != "closed" and not self._is_ahead(landings[task])
         }
         lines = {"main": "refs/heads/main", "side": "refs/fleet/land/side"}
         values = {branch: self._values(ref) for branch, ref in lines.items()}
@@ -185,7 +192,10 @@ class LandingOrdeal:
             values_of_the_line=len(values["side"]),
             unverified=sum(not self._passes(each) for each in {*values["main"], *values["side"]}),
             closed_unlanded=sum(
-                not (landings[task] and self._holds(lines[self.branches[task]], landings[task]))
+                not (
+                    landings[task]
+                    and self._holds(f"refs/heads/{self.branches[task]}", landings[task])
+                )
                 for task in closed
             ),
             landed_twice=sum(
