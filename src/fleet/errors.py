@@ -52,7 +52,7 @@ class QueueUnavailable(QueueError):
 
 
 class WriteBrokeOff(QueueUnavailable):
-    """The connection was lost between a write and its answer: it may or may not be stored."""
+    """The connection was lost between a write and the answer: the write may be stored."""
 
 
 class QueueReadOnly(QueueUnavailable):

@@ -33,13 +33,13 @@ RECORDS = {
     "PlannedTask": "a [[task]] of a plan",
     "Policy": "what a run is held to, one field a setting",
     "Progress": "progress.json",
+    "Ready": "what the parts of a start found for a run, one field a part",
     "Receipt": "receipt.json",
     "RunSpec": "run.json",
     "Settings": "task.json",
     "TaskRow": "a row of *now*: docs/api.md",
     "WholeTask": "all that belongs to one task: docs/api.md",
     "Task": "an issue as beads has it",
-    "UnknownCoder": "what every coder declares, and why this one is gone",
 }
 
 

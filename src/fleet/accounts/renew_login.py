@@ -115,7 +115,7 @@ def renew(
 
 
 def _run(place: LoginPlace, words: tuple[str, ...], lock: int, folder: Path, empty: Path) -> str:
-    """Run one command of the CLI to its end; what it said last."""
+    """Run one command of the CLI to the end; return the last words of the CLI."""
     program = which(place.coder.program, path=place.env.get("PATH"))
     if program is None:
         return f"{place.coder.program} is not on PATH"

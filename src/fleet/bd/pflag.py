@@ -21,7 +21,7 @@ class FlagError(Exception):
 
 
 class UnknownFlag(FlagError):
-    """A flag that the command does not declare; `flag` is its long name or its letter."""
+    """A flag that the command does not declare; `flag` is the long name or the letter."""
 
     def __init__(self, message: str, flag: str) -> None:
         super().__init__(message)

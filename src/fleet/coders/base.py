@@ -152,9 +152,9 @@ class Coder(ABC):
     #: The stream names every tool that the agent uses, so no call in it means no tool used.
     shows_tools: bool = False
     #: The CLI can be made to refuse a command (`Options.refuse`).
-    can_refuse: bool = False
+    can_refuse: ClassVar[bool] = False
     #: The CLI can be given an MCP server for one run (`Options.tool_server`).
-    takes_tools: bool = False
+    takes_tools: ClassVar[bool] = False
     #: The contexts that the CLI can be held to (`Options.context`).
     contexts: tuple[Context, ...] = ("full",)
     #: What an exit code means, where the CLI has codes of its own.

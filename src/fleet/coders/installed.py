@@ -35,7 +35,7 @@ class CoderHere(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """Why no task can be run with it here, or the version of its program."""
+        """Why no task can run with this coder here, or the version of the program."""
         unknown = "version unknown: the coder declares no version_args"
         return self.problem or self.version or self.remark or unknown
 

@@ -34,7 +34,7 @@ class Login(Struct, frozen=True, kw_only=True, dict=True):
         return sha256(self.access.encode() or self.boxed).hexdigest()
 
     def is_due(self, now: datetime) -> bool:
-        """The access token has ended, or ends so soon that its CLI renews it."""
+        """The access token has ended, or ends so soon that the CLI renews the login."""
         return self.ends is not None and self.ends <= now + RENEWED_WITHIN
 
     def supersedes(self, old: "Login") -> bool:

@@ -1,4 +1,4 @@
-"""`runtime.toml`: its keys, its tables, and the settings that it gives."""
+"""`runtime.toml`: keys, tables, and the settings that these give."""
 
 from fleet.config.key_kinds import Setting
 from fleet.config.keys import KEYS

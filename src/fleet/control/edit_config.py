@@ -58,7 +58,7 @@ def set_settings(fleet: Control, assignments: Sequence[str]) -> dict[str, str]:
 
 
 class ProjectChange(NamedTuple):
-    """One setting of a project: as it is now, and as it was; None: as for all projects."""
+    """One setting of a project, now and before; None: as for all projects."""
 
     now: Setting | list[str] | None
     before: Setting | list[str] | None

@@ -1,4 +1,4 @@
-"""The directory that a task works in: as a person names it, with its branch and its repository."""
+"""The directory that a task works in: as a person names it, with branch and repository."""
 
 import os
 from pathlib import Path

@@ -72,7 +72,7 @@ def _program(coder: CoderHere, there: Sequence[str]) -> CheckResult:
 
 
 def _mend(coder: CoderHere) -> str:
-    """What makes a coder runnable: its program, or without one its file."""
+    """What makes a coder runnable: the program, or else the file."""
     return f"Install {coder.program}" if coder.program else f"Correct the coder {coder.name}"
 
 

@@ -104,7 +104,7 @@ def write_sealed(task_dir: Path, name: str, data: bytes) -> None:
 
 
 def read_sealed(task_dir: Path, name: str, limit: int) -> bytes:
-    """A task's own record if fleet wrote it; empty: there is none, or it is not believed."""
+    """A task's own record if fleet wrote that record; empty: none, or another program's."""
     path = task_dir / name
     try:
         data = read_bounded(path, limit) or b""

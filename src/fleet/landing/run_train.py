@@ -174,7 +174,7 @@ class TrainRun:
     def _take(
         self, land: LandRepository, folded: FoldedPart, train: Train, part: Sequence[WaitingWork]
     ) -> Moved | Raced | Held | ForPerson | RemoteSilent:
-        """Push the verified value, if it is to be pushed, and have the line take it."""
+        """Push the verified value if the line is pushed, then move the line there."""
         remote = folded.remote
         pushed = remote.push(train.new) if remote is not None else None
         match pushed:

@@ -111,7 +111,7 @@ def damage_of(path: Path) -> str:
 
 
 def identity_of(path: Path) -> str:
-    """The id that a copy bears; empty if it is from before queues had ids."""
+    """The id that a copy bears; empty for a copy from before queues had ids."""
     try:
         with reading(path) as connection:
             row = connection.execute("SELECT value FROM meta WHERE key = 'identity'").get

@@ -59,7 +59,7 @@ _SENTENCES: tuple[tuple[re.Pattern[str], _WaitsReading], ...] = (
 
 
 def spoken_waits(text: str) -> Asks | Proposed | None:
-    """The last question or proposal that stands in a text with its mark, unless it was answered."""
+    """The last question or proposal that stands marked in a text, unless answered."""
     marks = list(_SPOKEN.finditer(text))
     if not marks:
         return None

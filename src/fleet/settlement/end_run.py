@@ -175,7 +175,7 @@ def _question(ended: ExitedRun) -> str | None:
 
 
 def _lacked_room(ended: ExitedRun) -> bool:
-    """Output of the agent could not be written: its stream does not tell how it ended."""
+    """Output of the agent could not be written: the stream does not tell how the run ended."""
     return isinstance(ended.process_end, Ended) and bool(ended.process_end.exit.short)
 
 

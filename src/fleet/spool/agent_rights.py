@@ -346,7 +346,7 @@ def _connected(name: str, line: Parsed) -> list[str]:
 
 
 def is_task(word: str, task: str) -> bool:
-    """Whether the word names this task: its id, or its id without the prefix."""
+    """Whether the word names this task: the id, or the id without the prefix."""
     return word in (task, task.removeprefix(f"{PREFIX}-"))
 
 

@@ -17,7 +17,7 @@ KEY = "landing"
 
 
 class LandingNote(Struct, frozen=True, kw_only=True):
-    """A landing as the host that sees to it told of it last."""
+    """A landing as the responsible host noted last."""
 
     #: The name of that host.
     host: str

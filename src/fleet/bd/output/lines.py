@@ -37,7 +37,7 @@ def row(task: Task, *notes: str, standings: Standings = _NO_STANDINGS) -> str:
 
 
 def _state(task: Task, standings: Standings) -> list[str]:
-    """How the task stands, where its status does not say it."""
+    """How the task stands, where the status alone does not tell."""
     known = standings.get(task.id)
     if known is None:
         return [row_state(task).state] if task.status == "blocked" else []

@@ -1,1 +1,1 @@
-"""`fleet compare`: its command, how its entries are followed, and what it prints."""
+"""`fleet compare`: the command, how entries are followed, and what is printed."""

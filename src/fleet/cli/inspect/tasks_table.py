@@ -139,7 +139,7 @@ def _title(task: InProgress, room: int, width: int) -> tuple[str, list[str]]:
 def with_reason(
     title: str, reason: str, style: str, room: int, width: int
 ) -> tuple[str, list[str]]:
-    """A title in `room` columns with the reason behind it, or on lines of `width` below it."""
+    """A title in `room` columns, then the reason, behind the title or on lines of `width` below."""
     title, reason = one_line(title), one_line(reason)
     if not reason:
         return cut(title, room), []

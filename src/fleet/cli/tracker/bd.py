@@ -222,7 +222,7 @@ def _warn(troubles: Iterable[str]) -> None:
 
 
 def _tell(fleet: Control, new: "NewTasks") -> None:
-    """Lines for people: what was created, where it runs, and what it lacks."""
+    """Lines for people: what was created, where that runs, and what is missing."""
     from fleet.cli.tracker.verify_hint import tell_lacks  # only lines for people load it
 
     settings = new.code.settings
@@ -256,7 +256,7 @@ def bd_command() -> "click.Command":
     from fleet.cli.task_ids import bd_words
 
     class BdCommand(click.Command):
-        """Click asks the command for its flags, and the argument for its words."""
+        """Click asks the command for flags, and the argument for words."""
 
         def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
             return bd_words(ctx, words, incomplete)

@@ -105,7 +105,7 @@ class InProgress(Struct, frozen=True, kw_only=True):
 
     @property
     def work(self) -> AtWork:
-        """What goes on with the task, as its state follows from it."""
+        """What goes on with the task: the state follows from this."""
         return AtWork(doing=self.doing, reason=self.reason, way_on=_way_on(self))
 
     @property

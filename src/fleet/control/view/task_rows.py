@@ -116,7 +116,7 @@ def with_roots(rows: Sequence[TaskRow], blockers: Mapping[str, tuple[str, ...]])
 
 
 def _blockers(row: TaskRow, blockers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """The tasks that a row's task waits for, if it is these that it waits for."""
+    """The tasks that a row's task waits for, if only tasks are in the way."""
     found = blockers.get(row.id, ())
     waits = row.state == "waiting" and row.way_on is not None and row.way_on.task
     return found if waits else ()

@@ -159,8 +159,9 @@ class BeadsQueue:
         return with_entry(issue, entry)
 
     def _unchanged(self, task: Task) -> tuple[LedgerEntry, Task]:
-        """What ledger and bd hold of a task that is unchanged since it was read. The caller has the
-        lock.
+        """What ledger and bd hold of a task that is unchanged since the last read.
+
+        The caller has the lock.
         """
         entry = self.ledger.entry(task.id)
         issue = self.tracker.show([task.id]).get(task.id)

@@ -26,7 +26,7 @@ class Database(Protocol):
         ...
 
     def changed(self, sql: str, values: Mapping[str, Any]) -> bool:
-        """Run one statement that writes, and return whether it changed a row. Cheaper than to have
+        """Run one statement that writes, and return whether a row changed. Cheaper than to have
         the row returned.
         """
         ...

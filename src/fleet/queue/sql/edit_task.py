@@ -99,7 +99,7 @@ def in_status(task: Task, status: Status, now: datetime) -> Task:
 
 
 def edit(queue: SqlQueue, task_id: str, change: Change, *, actor: str) -> Task:
-    """Change one task, or refuse the whole change; returns the task as it is then."""
+    """Change one task, or refuse the whole change; returns the changed task."""
     with queue.db.writing():
         now = queue.db.now()
         before = take(queue, task_id)

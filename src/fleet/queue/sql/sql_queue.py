@@ -76,7 +76,7 @@ class SqlQueue:
         return text
 
     def rows(self, name: str, values: Mapping[str, Any] | None = None) -> list[SqlRow]:
-        """Run a statement by its name, and fetch the returned rows."""
+        """Run a statement by name, and fetch the returned rows."""
         return self.db.rows(self.text(name), values)
 
     @contextmanager
@@ -206,7 +206,7 @@ class SqlQueue:
         return self._lost(lease)
 
     def _store(self, values: Mapping[str, object], declined: str) -> bool:
-        """End a lease; of a task that this host cannot run, so that it does not see it again."""
+        """End a lease. `declined`: this host cannot run the task, and no longer sees that task."""
         if not declined:
             return self.db.changed(self.text("settle"), values)
         with self.db.writing():
@@ -216,7 +216,7 @@ class SqlQueue:
         return True
 
     def _was_settled(self, lease: Lease, values: Mapping[str, object]) -> bool:
-        """An earlier try of this very settlement was stored, and its answer lost."""
+        """An earlier try of this very settlement was stored, and the answer lost."""
         if (lease.task.id, lease.fence) not in self._unsure:
             return False
         rows = self.rows("get", {"id": lease.task.id})

@@ -35,7 +35,7 @@ class AccountWatch(RunObserver):
         return self._state.accounts.as_stale(run, outcome, self._state.config)
 
     def ended(self, run: ActiveRun, end: RunEnd) -> Ending:
-        """Hold a login, or a model on it, that fails by itself. A trial of what is held is not
+        """Hold a login, or one model of a login, that fails alone. A trial of what is held is not
         counted as an attempt of its task.
         """
         accounts = self._state.accounts

@@ -67,7 +67,7 @@ class QueueCall(Struct, eq=False):
 
 
 class QueueThread(LoopCalls):
-    """Calls the queue for its owner, a supervisor: in order, one call at a time."""
+    """Calls the queue for a supervisor: in order, one call at a time."""
 
     def __init__(
         self,

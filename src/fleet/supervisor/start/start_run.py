@@ -377,7 +377,7 @@ class RunStarter(Duty):
     def _tried(
         self, assignment: Assignment, case: BaseCase, error: FleetError | OSError | None
     ) -> None:
-        """Start the task from the beginning: it finds what its commands came to."""
+        """Start the task from the beginning, which finds the results of the commands."""
         state, stage = self._state, assignment.stage
         if waiting := self._untried.pop(case.key, None):
             state.queue.named(tuple(waiting), self._wake)

@@ -194,7 +194,7 @@ def read_version(text: str) -> Version | None:
 
 
 def version_warning(version: Version | None) -> str | None:
-    """What a person should know about this version before trusting it with work."""
+    """What a person should know about this version before using it for work."""
     if version is None:
         return "bd does not tell its version, so fleet cannot say whether it is a sound one."
     name = ".".join(map(str, version))

@@ -32,7 +32,7 @@ class HostWork(Struct, frozen=True, kw_only=True):
 def register(
     queue: SqlQueue, host: Host, *, machine: str, lease: timedelta = timedelta(0)
 ) -> HostState:
-    """Enter a host whose supervisor starts; its state. Raises Refused: another home has its id."""
+    """Enter a host whose supervisor starts. Raises Refused: another home has the id."""
     with queue.db.writing():
         now = queue.db.now()
         values = _values(host) | {
@@ -87,7 +87,7 @@ def hosts(queue: SqlQueue) -> list[Host]:
 
 
 def names_of_hosts(queue: SqlQueue) -> dict[str, str]:
-    """What people call each host, by its id."""
+    """What people call each host, by id."""
     return {host.id: host.name for host in hosts(queue)}
 
 

@@ -99,7 +99,7 @@ class Postgres:
     def _answer(
         self, read: Callable[[psycopg.Cursor], T], sql: str, values: Mapping[str, Any] | None
     ) -> T:
-        """Run one statement; `read` takes its result from the cursor."""
+        """Run one statement; `read` takes the result from the cursor."""
         text, names = numbered(sql)
         given = [values[name] for name in names] if values else None
         cursor = self._connected()

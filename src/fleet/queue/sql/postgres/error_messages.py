@@ -109,7 +109,7 @@ def in_our_words(error: psycopg.Error, address: str) -> QueueError | BadInput:
 
 
 def broke_off(address: str) -> WriteBrokeOff:
-    """A connection was lost between a write and its answer."""
+    """A connection was lost between a write and the answer."""
     return WriteBrokeOff(
         f"the connection to the queue {address} broke during a write",
         hint="It may or may not have been stored: look before you repeat it.",

@@ -219,7 +219,7 @@ class _Arrival:
 
 
 def _with_waits(task: Task) -> Task:
-    """The task with why it waits: another tracker has that in the notes alone."""
+    """The task with the reason to wait: another tracker has that in the notes alone."""
     blocked = task.status == "blocked"
     return structs.replace(task, waits=waits_in_notes(task.notes) if blocked else None)
 

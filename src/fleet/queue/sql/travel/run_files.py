@@ -90,7 +90,7 @@ class RunFiles:
     def put_task_files(
         self, lease: Lease, files: Iterable[tuple[str, Iterable[bytes]]], *, replace: bool = False
     ) -> LeaseLost | None:
-        """Store files of the task itself; `replace`: its other files go."""
+        """Store files of the task, not of a run; `replace`: the task's other files go."""
         kept: set[str] = set()
         for path, chunks in files:
             kept.add(path)
