@@ -10,7 +10,6 @@ from fleet.accounts.candidates import find as find_account
 from fleet.coders.agent_environment import secret_values
 from fleet.errors import FleetError
 from fleet.extend import Duty
-from fleet.files.machine_short import is_short, words_of
 from fleet.home import Home
 from fleet.processes import keeper_client, process_identity
 from fleet.processes.keeper_client import Orphaned, Running, find_keeper, kill_trees, stop_run
@@ -30,7 +29,7 @@ from fleet.supervisor.assignments import (
     Unknown,
     lease_of,
 )
-from fleet.supervisor.finish_run import give_up, kill_all, send_and_settle, settle
+from fleet.supervisor.finish_run import contained, kill_all, send_and_settle, settle
 from fleet.supervisor.queue_io.keep_leases import held_tasks
 from fleet.supervisor.state import Happening, QueueReplaced, Recovered, SupervisorState
 from fleet.supervisor.stop_runs import stop_assignment
@@ -77,27 +76,20 @@ def adopt_tasks(state: SupervisorState, tasks: list[Task]) -> None:
 
 def adopt_task(state: SupervisorState, lease: Lease) -> None:
     """Go on with a task that an earlier supervisor held at the end."""
-    assignment, task_dir = state.assignments.take(lease), None
-    try:
+    assignment = state.assignments.take(lease)
+    with contained(state, assignment, lambda why: settle(state, assignment, released(why))):
         task_dir = state.home.task(lease.task.id)
         check_task_directory(task_dir)
         run = latest_run(task_dir)
         ending = believed_ending(run) if run is not None else None
-    except (FleetError, OSError) as error:
-        if is_short(error):
-            why = words_of(error, task_dir or state.home.tasks)
-            settle(state, assignment, released(why))
+        if run is None:
+            kill_all(lease)  # the directory may have been deleted under a living run
+        if run is None or (ending is not None and ending.fence != lease.fence):
+            settle(state, assignment, released("claimed, and never started"), task_dir)
+        elif ending is not None:
+            send_and_settle(state, assignment, ending, run)
         else:
-            give_up(state, assignment, error)
-        return
-    if run is None:
-        kill_all(lease)  # the directory may have been deleted under a living run
-    if run is None or (ending is not None and ending.fence != lease.fence):
-        settle(state, assignment, released("claimed, and never started"), task_dir)
-    elif ending is not None:
-        send_and_settle(state, assignment, ending, run)
-    else:
-        adopt_run(assignment, run)
+            adopt_run(assignment, run)
 
 
 def adopt_run(assignment: Assignment, run: Run) -> None:
@@ -111,13 +103,9 @@ def recheck_unknown_runs(state: SupervisorState, follower: RunFollower) -> None:
     for assignment in state.assignments:
         stage = assignment.stage
         if isinstance(stage, Unknown) and now >= stage.due:
-            try:
+            wait = partial(_know_nothing, state, assignment, stage)
+            with contained(state, assignment, wait):
                 _look(state, follower, assignment, stage)
-            except (FleetError, OSError) as error:
-                if not is_short(error):
-                    give_up(state, assignment, error)
-                    continue
-                _wait(state, assignment, stage, None)  # so nothing new is known
 
 
 def _look(
@@ -154,6 +142,13 @@ def _look(
         stop_assignment(assignment, Lost(why=active.doubt), now=True)
     elif reason is None and state.shutdown.reason is not None:
         stop_assignment(assignment, state.shutdown.reason)
+
+
+def _know_nothing(
+    state: SupervisorState, assignment: Assignment, stage: Unknown, _why: str
+) -> None:
+    """Check again later: on this machine nothing new could be found out."""
+    _wait(state, assignment, stage, None)
 
 
 def _wait(

@@ -4,7 +4,8 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from msgspec import structs
 from fleet.errors import FleetError, InvalidTask
 from fleet.evidence.inspect_run import Inspection, inspect_run
 from fleet.evidence.verify_place import InspectedRun
-from fleet.files.machine_short import is_short, low_disk
+from fleet.files.machine_short import is_short, low_disk, words_of
 from fleet.processes import process_identity
 from fleet.processes.keeper_client import Ended, kill_trees
 from fleet.queue.protocol import LeaseLost
@@ -125,6 +126,24 @@ def send_and_settle(
         abandon.set()  # one try
     assignment.stage = Sending(run, abandon)
     state.inspections.submit(partial(travel.send, lease, run, decision, evidence, abandon), sent)
+
+
+@contextmanager
+def contained(
+    state: SupervisorState, assignment: Assignment, short: Callable[[str], object] = str
+) -> Generator[None]:
+    """Keep the fault of one task's files from the others: the task is left to a person.
+
+    A machine that is short of something damages nothing: `short` gets the reason. Without it the
+    same is done again in a later turn.
+    """
+    try:
+        yield
+    except (FleetError, OSError) as error:
+        if is_short(error):
+            short(words_of(error, state.home.tasks))
+        else:
+            give_up(state, assignment, error)
 
 
 def give_up(state: SupervisorState, assignment: Assignment, error: FleetError | OSError) -> None:

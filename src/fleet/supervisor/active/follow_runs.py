@@ -2,17 +2,15 @@
 
 import selectors
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from functools import partial
 
 from msgspec import structs
 
-from fleet.errors import FleetError, InvalidTask
+from fleet.errors import InvalidTask
 from fleet.extend import Duty, Tick, TickingDuty
 from fleet.files.file_lock import run_locked
 from fleet.files.inotify import DirectoryWatch
-from fleet.files.machine_short import is_short, low_disk, words_of
+from fleet.files.machine_short import low_disk
 from fleet.home import messages
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Ended, NeverStarted, Orphaned, Running, Vanished, stop_run
@@ -21,6 +19,7 @@ from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import Run
 from fleet.schemas.backoff import Backoff
 from fleet.settlement.run_record import ExitedRun, ProcessEnd
+from fleet.supervisor.active.message_receipts import note_messages
 from fleet.supervisor.active.serve_spools import SpoolServer
 from fleet.supervisor.assignments import (
     Active,
@@ -32,8 +31,8 @@ from fleet.supervisor.assignments import (
     awake,
 )
 from fleet.supervisor.finish_run import (
+    contained,
     finish,
-    give_up,
     wait_for_machine,
 )
 from fleet.supervisor.shortage import BACKOFF
@@ -108,7 +107,7 @@ class RunFollower(Duty):
             run = assignment and assignment.run
             if assignment is None or run is None:
                 continue
-            with self._contained(assignment):
+            with contained(self._state, assignment):
                 events = run.stream.read(self._state.now()) if run.stream.behind else ()
                 if run.stream.more:
                     self._unread.add(task_id)
@@ -137,10 +136,11 @@ class RunFollower(Duty):
         observers = self._state.observers
         observers.begin_tick(tick)
         for assignment, run in self._state.assignments.runs():
-            with self._contained(assignment):
+            with contained(self._state, assignment):
                 run.run.check_directories()
                 if messages.stamp(run.run.task_dir) != run.memory.messages_stamp:
                     self.spools.post(run.run)
+                    note_messages(run, self._state.log, self._state.now())
                 observers.tick(assignment, run, tick)
 
     def close(self) -> None:
@@ -157,7 +157,7 @@ class RunFollower(Duty):
                 self._selector.unregister(fd)
             run.keeper.close()
         self._watch.drop(run.run.path)
-        with self._contained(assignment):
+        with contained(self._state, assignment):
             state = state_now(run.run)
             if isinstance(state, Ended) and run.keeper is not None and run.keeper.was_killed:
                 state = Vanished(None, why="its keeper was killed, and its exit record is not its")
@@ -166,15 +166,6 @@ class RunFollower(Duty):
                 self._unread.add(assignment.task_id)
             else:
                 assignment.stage = Unknown(run.run, run.account, RECHECKS.first)
-
-    @contextmanager
-    def _contained(self, assignment: Assignment) -> Generator[None]:
-        """Keep the damage of one task's files from the others: the task is left to a person."""
-        try:
-            yield
-        except (FleetError, OSError) as error:
-            if not is_short(error):  # else the run goes on where it was, in the next turn
-                give_up(self._state, assignment, error)
 
     def _finish_one(self, assignment: Assignment, stage: Finishing, now: float) -> None:
         if now < stage.retry_at and self._state.shutdown.reason is None:
@@ -191,14 +182,12 @@ class RunFollower(Duty):
         if said is None:  # what the agent left in its drop box comes first
             return
         stage = structs.replace(stage, ended=structs.replace(stage.ended, said=said))
-        try:
+        with contained(self._state, assignment, partial(self._wait_for_machine, assignment)):
             finish(self._state, assignment, stage)
-        except (FleetError, OSError) as error:
-            if not is_short(error):
-                give_up(self._state, assignment, error)
-            elif isinstance(last := assignment.stage, Finishing):
-                why = words_of(error, last.run.run.path)
-                wait_for_machine(self._state, assignment, last, why)
+
+    def _wait_for_machine(self, assignment: Assignment, why: str) -> None:
+        if isinstance(stage := assignment.stage, Finishing):
+            wait_for_machine(self._state, assignment, stage, why)
 
 
 class RunWatch(TickingDuty):

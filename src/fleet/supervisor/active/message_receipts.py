@@ -7,7 +7,7 @@ An agent takes a message through its CLI's hook, without the supervisor, which o
 from contextlib import suppress
 from datetime import datetime
 
-from fleet.extend import RunObserver, Tick
+from fleet.extend import RunObserver
 from fleet.files.json_record import JsonRecord
 from fleet.home import messages
 from fleet.home.journal import Log
@@ -22,13 +22,10 @@ _RECORD = JsonRecord(dict[str, int])
 
 
 class MessageReceipts(RunObserver):
-    """Notes messages as they come and are read, and logs those that no run has read."""
+    """Notes at the end of a run which messages were read, and logs those that no run has read."""
 
     def __init__(self, state: SupervisorState) -> None:
         self._state = state
-
-    def tick(self, run: ActiveRun, tick: Tick) -> None:
-        note_messages(run, self._state.log, self._state.now())
 
     def exited(self, run: ActiveRun, outcome: Outcome) -> Outcome:
         note_messages(run, self._state.log, self._state.now())

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from fleet.extend import AtOnce, RunObserver, StopRun, Tick
+from fleet.extend import AtOnce, RunObserver, Tick
 from fleet.schemas import Event, Outcome, Receipt
 from fleet.supervisor.assignments import Active, ActiveRun, Assignment, RunStart
 from fleet.supervisor.stop_runs import stop_assignment
@@ -40,8 +40,10 @@ class Observers:
     def events(self, assignment: Assignment, run: ActiveRun, events: Sequence[Event]) -> None:
         """Pass on what a run has printed; stop the run if an observer ends it."""
         for each in self._events:
-            if not each.active_only or isinstance(assignment.stage, Active):
-                _stop(assignment, each.events(run, events))
+            if each.active_only and not isinstance(assignment.stage, Active):
+                continue
+            if (stop := each.events(run, events)) is not None:
+                _stop(assignment, stop)
 
     def begin_tick(self, tick: Tick) -> None:
         for each in self._begin_tick:
@@ -50,8 +52,10 @@ class Observers:
     def tick(self, assignment: Assignment, run: ActiveRun, tick: Tick) -> None:
         """Have a run checked; stop the run if an observer ends it."""
         for each in self._tick:
-            if not each.active_only or isinstance(assignment.stage, Active):
-                _stop(assignment, each.tick(run, tick))
+            if each.active_only and not isinstance(assignment.stage, Active):
+                continue
+            if (stop := each.tick(run, tick)) is not None:
+                _stop(assignment, stop)
 
     def exited(self, run: ActiveRun, outcome: Outcome) -> Outcome:
         for each in self._exited:
@@ -74,8 +78,8 @@ def _with(observers: Sequence[RunObserver], method: str) -> tuple[RunObserver, .
     return tuple(each for each in observers if getattr(type(each), method) is not default)
 
 
-def _stop(assignment: Assignment, stop: StopRun) -> None:
-    if stop is None or not isinstance(assignment.stage, Active):
+def _stop(assignment: Assignment, stop: Outcome | AtOnce) -> None:
+    if not isinstance(assignment.stage, Active):
         return
     if isinstance(stop, AtOnce):
         stop_assignment(assignment, stop.outcome, now=True)
