@@ -12,7 +12,7 @@ OF_TASK = (
 )  # fmt: skip
 OF_RUN = (
     ".", "run.json", "prompt.md", "started", "exit.json", "fence", "stdout", "stderr", "spool",
-    "said.json", "verdict.json", "progress.json", "receipt.json", "outcome.json", "verify",
+    "said.json", "stop_reason.json", "progress.json", "receipt.json", "outcome.json", "verify",
     ".run.json", ".exit.json", ".progress.json", ".diff.patch", "diff.patch", "pins",
 )  # fmt: skip
 

@@ -22,7 +22,7 @@ VERIFY = json.dumps({"id": "x", "argv": ["/bin/sh", "-c", "false"], "cwd": "/"})
 FORGERIES = {
     "outcome.json": f"printf '%s' '{ENDING}' > outcome.json",
     "receipt.json": "echo '{}' > receipt.json",
-    "verdict.json": """echo '{"type":"Stopped","by":"a person"}' > verdict.json""",
+    "stop_reason.json": """echo '{"type":"Stopped","by":"a person"}' > stop_reason.json""",
     "run.json": 'sed -i \'s/"base":.*/"base":null}/; s/false/true/\' run.json',
     "verify": f"mkdir -p verify/1 && cd verify/1 && echo '{VERIFY}' > run.json"
     f" && echo '{EXIT}' > exit.json",

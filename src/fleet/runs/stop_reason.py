@@ -1,4 +1,4 @@
-"""Why fleet ended a run: `runs/<n>/verdict.json`, written before the run is stopped.
+"""Why fleet ended a run: `runs/<n>/stop_reason.json`, written before the run is stopped.
 
 Without it, a supervisor that dies in between would leave a run that looks as if it had failed.
 """
@@ -10,8 +10,10 @@ from fleet.files.seals import SealedRecord
 from fleet.runs.run_directory import Run
 from fleet.schemas import Outcome
 
-FILE = "verdict.json"
+FILE = "stop_reason.json"
 _RECORD: SealedRecord[Outcome] = SealedRecord(FILE, cast("Any", Outcome))
+#: The same, as earlier versions called the file.
+_EARLIER: SealedRecord[Outcome] = SealedRecord("verdict.json", cast("Any", Outcome))
 
 
 def record(run: Run, reason: Outcome) -> None:
@@ -27,7 +29,8 @@ def record(run: Run, reason: Outcome) -> None:
 
 def forget(run: Run) -> None:
     """Take the reason back: the run was not stopped after all."""
-    (run.path / FILE).unlink(missing_ok=True)
+    for written in (_RECORD, _EARLIER):
+        (run.path / written.name).unlink(missing_ok=True)
 
 
 def read(run: Run) -> Outcome | None:
@@ -35,4 +38,5 @@ def read(run: Run) -> Outcome | None:
 
     A reason that no process of fleet's wrote does not count.
     """
-    return _RECORD.believed(run.path, run.number)
+    found = _RECORD.believed(run.path, run.number)
+    return found if found is not None else _EARLIER.believed(run.path, run.number)
