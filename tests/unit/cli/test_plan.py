@@ -14,6 +14,7 @@ from fleet.control.plan.plan_view import plan_view
 from fleet.errors import Refused
 from fleet.home.trusted_commands import untrusted
 from fleet.queue.protocol import Filter
+from fleet.schemas.waits import NeedsApproval
 from fleet.spool.agent_rights import check_fleet
 from tests.plans import DATA
 
@@ -134,3 +135,12 @@ def test_a_spec_that_git_does_not_have_yet_is_told(fleet, project, repo):
     assert warning in " ".join(run("apply", spec, "--yes").output.split())
     repo.git("commit", "-qm", "spec")
     assert "Warning" not in run("show", spec).output
+
+
+def test_a_plan_shows_how_its_tasks_stand(fleet, project):
+    """With the word of every other surface, and not with the queue's status."""
+    run("apply", "reset.toml", "--yes")
+    first = next(task for task in made(fleet) if task.issue_type == "task")
+    waits = NeedsApproval(reasons=("no check ran",))
+    fleet.queue.reopen_task(first, by="ann", waits=waits)
+    assert f"[{first.id} needs approval]" in run("show", "reset.toml").output

@@ -65,7 +65,7 @@ def _waves(view: PlanView, width: int) -> Iterator[str]:
 def _line(task: TaskView, room: int, width: int) -> str:
     sign, colour = _SIGNS[task.state]
     known = "  (optional)" if task.optional else ""
-    known += f"  [{task.id} {task.status}]" if task.id else ""
+    known += f"  [{task.id} {task.standing}]" if task.id else ""
     key = cut(one_line(task.key), room)
     words = cut(f"{key:<{room}}  {one_line(task.title)}", max(20, width - 4 - len(known)))
     return f"  {painted(sign, colour)} {words}{painted(known, 'dim')}"

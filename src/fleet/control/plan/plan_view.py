@@ -1,16 +1,20 @@
 """What `fleet plan show` tells of a plan, as values; nothing is written."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Literal
 
 from msgspec import Struct
 
 from fleet.control import Control
 from fleet.control.plan.apply import known_tasks
 from fleet.control.plan.load_plan import LoadedPlan
+from fleet.control.view.read_now import standings_of
 from fleet.plan.plan_changes import PlanChanges, changes_of
 from fleet.plan.plan_drafts import ACCEPTANCE, EPIC
 from fleet.plan.plan_graph import claimed_twice, graph_of, groups_of
 from fleet.schemas import Task
+from fleet.schemas.task_state import TaskState
 
 
 class TaskView(Struct, frozen=True, kw_only=True):
@@ -22,6 +26,8 @@ class TaskView(Struct, frozen=True, kw_only=True):
     state: str
     id: str = ""
     status: str = ""
+    #: The task's state, as every surface shows it; empty: there is no such task yet.
+    standing: TaskState | Literal[""] = ""
     #: The wave that the task runs in, from 1 on; 0: the task does not run.
     wave: int = 0
     after: Sequence[str] = ()
@@ -66,6 +72,7 @@ def plan_view(fleet: Control, loaded: LoadedPlan) -> PlanView:
     """Hold a plan against the queue."""
     plan, place = loaded.plan, loaded.place
     known = known_tasks(fleet, loaded)
+    stands = standings_of(fleet, tuple(known.values()), datetime.now().astimezone())
     found = changes_of(loaded.drafts, known, loaded.done)
     graph = graph_of(plan)
     groups = groups_of(plan)
@@ -79,6 +86,7 @@ def plan_view(fleet: Control, loaded: LoadedPlan) -> PlanView:
             else "group" if task.key in groups else states.get(task.key, "new"),
             id=_id(known, task.key),
             status=known[task.key].status if task.key in known else "",
+            standing=stands[known[task.key].id].state if task.key in known else "",
             wave=wave.get(task.key, 0),
             after=graph.waits.get(task.key, ()),
             files=task.files,

@@ -15,7 +15,8 @@ import {Mark, markOf} from './status.js';
 
 export const palette = signal(false);
 
-/** @typedef {{name: string, title: string, line: string, key?: string, mark?: string, run: () => void}} Choice */
+/** @typedef {{name: string, title: string, line: string, key?: string, mark?: string, state?: string,
+ *   run: () => void}} Choice */
 
 /** The task that is looked at or that the cursor is on. */
 export const current = () => (route.value.view === 'task' ? route.value.id : cursor.value);
@@ -47,7 +48,8 @@ function choices() {
     line: lines[/** @type {keyof typeof lines} */ (view)] ?? '', run: () => go(`#/${view}`)});
   for (const each of order.value) {
     const task = rowOf(each);
-    if (task) found.push({name: each, title: task.title, mark: markOf(task), line: `fleet show ${shortId(each)}`,
+    if (task) found.push({name: each, title: task.title, mark: markOf(task), state: task.state,
+      line: `fleet show ${shortId(each)}`,
       run: () => go(link('task', each))});
   }
   return found;
@@ -102,7 +104,7 @@ function Open() {
         aria-selected=${choice === chosen ? 'true' : 'false'}
           class=${choice === chosen ? 'here' : ''} onMouseMove=${() => i !== at && setAt(i)}
             onClick=${() => run(choice)}>
-        ${choice.mark ? html`<${Mark} name=${choice.mark}/>` : html`<span class="no-mark"></span>`}
+        ${choice.mark ? html`<${Mark} name=${choice.mark} word=${choice.state}/>` : html`<span class="no-mark"></span>`}
         <span class="cut" dir="auto">${visibleLine(choice.title)}</span><span class="grow"></span>
         <code class="faint cut" onClick=${(/** @type {Event} */ event) =>
           { event.stopPropagation(); void copy(choice.line); }} title="copy">${choice.line}</code>

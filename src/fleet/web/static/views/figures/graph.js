@@ -7,7 +7,7 @@ import {useLoaded} from '../../core/loaded.js';
 import {back, link, route} from '../../core/router.js';
 import {plain} from '../../core/text.js';
 import {Problem} from '../../parts/problem.js';
-import {Mark, markOf, wordOf} from '../../parts/status.js';
+import {Mark, markOf} from '../../parts/status.js';
 
 /** @typedef {import('../../core/shapes').TaskGraph} TaskGraph */
 /** @typedef {{x: number, y: number}} Point */
@@ -44,12 +44,12 @@ export function Graph() {
         </title></path>`)}
       ${placed.nodes.map(({id: each, x, y}) => { const row = graph.nodes.find((node) => node.id === each); return row
         ? html`<a href=${link('task', each)} class="node ${each === graph.center ? 'center' : ''}"
-        aria-label=${`${plain(row.title)}, ${wordOf(markOf(row))}`}>
+        aria-label=${`${plain(row.title)}, ${row.state}`}>
         <rect x=${x - WIDTH / 2} y=${y - HEIGHT / 2} width=${WIDTH} height=${HEIGHT} rx="6"/>
           <svg x=${x - WIDTH / 2 + 10} y=${y - 8} width="16" height="16"><${Mark} name=${markOf(row)} silent/></svg>
         <svg x=${x - WIDTH / 2 + 34} y=${y - HEIGHT / 2} width=${WIDTH - 42} height=${HEIGHT}>
           <text y="19" class="node-title">${plain(row.title)}</text>
-          <text y="36" class="node-id">${each} · ${wordOf(markOf(row))}</text></svg><title>${plain(row.title)}</title>
+          <text y="36" class="node-id">${each} · ${row.state}</text></svg><title>${plain(row.title)}</title>
           </a>` : ''; })}
     </svg></div>` : ''}
     ${graph?.more ? html`<p class="faint">${plural(graph.more, 'task')} more are left out.</p>` : ''}

@@ -29,7 +29,7 @@ function Card({id}) {
   return html`<li class="card ${picked.value.has(id) ? 'picked' : ''}" data-row=${id}
     onClick=${(/** @type {MouseEvent} */ event) => { if (event.shiftKey) togglePick(id); }}>
     <a href=${link('task', id)} data-open=${id} onFocus=${() => { cursor.value = id; }}>
-      <span class="card-top"><${Mark} name=${markOf(row)}/><span class="mono faint">${shortId(id)}</span>
+      <span class="card-top"><${Mark} name=${markOf(row)} word=${row.state}/><span class="mono faint">${shortId(id)}</span>
         <span class="faint cut" title=${row.project}>${basename(row.project)}</span>
         <span class="grow"></span><span class="faint age">${row.group === 'done' ? html`<${Ago} at=${row.since}/>`
           : html`<${Elapsed} since=${row.since}/>`}</span></span>

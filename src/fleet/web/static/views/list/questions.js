@@ -31,7 +31,7 @@ export function Questions() {
     ? html`<button class="button" onClick=${askLeave}>Notify me here</button>` : ''}</header>
     ${asked.length ? html`<ul class="question-list">
       ${asked.map((row) => html`<li key=${row.id} class="question" data-row=${row.id}>
-      <header><${Mark} name=${markOf(row)}/><a data-open=${row.id} href=${link('task', row.id)} onFocus=${() =>
+      <header><${Mark} name=${markOf(row)} word=${row.state}/><a data-open=${row.id} href=${link('task', row.id)} onFocus=${() =>
         { cursor.value = row.id; }}><b dir="auto">${visibleLine(row.title)}</b></a>
         <span class="faint mono">${shortId(row.id)}</span><span class="faint">${basename(row.project)} · ${row.coder}
           </span><span class="grow"></span><span class="faint">asks for <${Elapsed} since=${row.since}/></span></header>

@@ -30,7 +30,7 @@ export function Row({id}) {
   return html`<li class="row ${row.group} ${chosen ? 'picked' : ''}" data-row=${id}>
     <label class="pick"><input type="checkbox" checked=${chosen} tabindex="-1" aria-label=${`pick ${id}`}
       onChange=${() => togglePick(id)}/></label>
-    <${Mark} name=${mark}/>
+    <${Mark} name=${mark} word=${row.state}/>
     <span class="id mono" title=${id}>${shortId(id)}</span>
     <a class="what" href=${link('task', id)} data-open=${id} onFocus=${() => { cursor.value = id; }}>
       <span class="title cut" dir="auto" title=${plain(row.title)}>${visibleLine(row.title)}</span>
@@ -46,7 +46,7 @@ export function Row({id}) {
     <span class="cost-cell"><${Cost} spent=${row.spent}/></span>
     <span class="age">${row.group === 'done'
       ? html`<${Ago} at=${row.since}/>`
-      : html`<${Elapsed} since=${row.since} title=${`${wordOf(mark)}`}/>`}</span>
+      : html`<${Elapsed} since=${row.since} title=${row.state}/>`}</span>
   </li>`;
 }
 
@@ -59,7 +59,7 @@ function coderWords(row) {
 /** A word where the group does not say it all. @param {TaskRow} row @param {string} mark */
 function stateWords(row, mark) {
   if (row.group === 'running' && mark !== 'running') return html`<span class="word ${mark === 'unsupervised' ? 'warn'
-    : ''}">${wordOf(mark)}</span>`;
+    : ''}">${row.state}</span>`;
   if (row.group === 'running' && row.run?.near.length) return html`<span class="word warn">${row.run.near.join(', ')}
     </span>`;
   if (row.group === 'running' && row.attempt > 1) return html`<span class="word">run ${row.attempt}${row.attempts

@@ -53,7 +53,7 @@ function Neighbours({title, rows}) {
   if (!rows.length) return null;
   return html`<section><h3>${title}</h3><ul class="neighbours">
     ${rows.map((row) => html`<li key=${row.id}>
-    <a href=${link('task', row.id)}><${Mark} name=${markOf(row)}/><span class="mono faint">${shortId(row.id)}</span>
+    <a href=${link('task', row.id)}><${Mark} name=${markOf(row)} word=${row.state}/><span class="mono faint">${shortId(row.id)}</span>
     <span class="cut" dir="auto">${visibleLine(row.title)}</span></a></li>`)}</ul></section>`;
 }
 

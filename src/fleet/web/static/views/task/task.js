@@ -81,7 +81,7 @@ function Head({row, whole}) {
         onClick=${() => begin(verb, [row.id])}>${act.label}${act.key ? html` <span class="key">${act.key}</span>` : ''}
         </button>`)}</span></div>
     <ul class="facts">
-      <li><${Badge} name=${mark} words=${row.group === 'running' ? '' : row.state}/></li>
+      <li><${Badge} name=${mark} words=${row.state}/></li>
       ${row.group === 'running' || row.since === null ? ''
         : html`<li>${row.group === 'done' ? html`<${Ago} at=${row.since}/>` : html`<${Elapsed} since=${row.since}/>`}
         </li>`}
