@@ -95,6 +95,9 @@ class LandingOrdeal:
         self.repo.git("worktree", "add", "-q", "-b", "side", str(root / "dirty"))
         self.dirty = root / "dirty"
         (self.dirty / "shared").write_text("a person is at work here\n")
+        # In the way of all that lands there, also where it does not overlap.
+        unfinished = self.scene.project / ".git/worktrees/dirty/MERGE_HEAD"
+        unfinished.write_text(self.repo.git("rev-parse", "side") + "\n")
         log = self.scene.project / ".git/logs/refs/fleet/land/side"
         log.parent.mkdir(parents=True)
         log.touch()  # where there is a log, git goes on with it
