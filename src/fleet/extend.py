@@ -262,8 +262,6 @@ class TaskStart(Struct, frozen=True, kw_only=True):
     policy: Policy = Policy()
     #: The tasks that it waits for.
     blockers: tuple[str, ...] = ()
-    #: Why the supervisor put the task off, as it noted; empty: nothing was noted.
-    put_off: str = ""
     facts: tuple[SubjectFacts, ...] = ()
 
     def of(self, kind: type[_F]) -> _F:
@@ -319,8 +317,8 @@ def own_gates() -> tuple[Gate, ...]:
 def gates() -> tuple[Gate, ...]:
     """All gates, for the supervisor. Raises BadInput for a package that cannot be loaded.
 
-    Surfaces ask `own_gates`: to look for packages takes longer than most commands. They show a task
-    that a package's gate holds as put off until it is tried again; the log has the reason.
+    Surfaces ask `own_gates`: to look for packages takes longer than most commands. The reason of a
+    package's gate is stored with the task that it holds.
     """
     return tuple(make() for make in _registered("GATES", GATES))
 

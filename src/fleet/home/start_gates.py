@@ -6,10 +6,12 @@ from fleet.extend import Gate, HomeMoment, TaskStart
 from fleet.schemas import NOT_WORK
 from fleet.schemas.shown_text import cut, first_line
 from fleet.schemas.task_state import Wait, WayOn
-from fleet.schemas.waits import ToMend
+from fleet.schemas.waits import PutOff, ToMend
 
 #: How much is shown of why a task was put off.
 _SHOWN = 300
+#: Why an earlier fleet put a task off, which stored no reason.
+_UNKNOWN = "it was put off for a moment"
 
 
 class IsWork(Gate):
@@ -75,17 +77,22 @@ class NotDeferred(Gate):
 
 
 class NotPutOff(Gate):
-    """The supervisor put the task off for what no other gate knows: an attempt that failed, code
-    that could not be fetched.
+    """The supervisor put the task off. It stored why with the task: an attempt that failed, code
+    that could not be fetched, the gate of an installed package.
     """
 
     def why_not(self, start: TaskStart, at: HomeMoment) -> Wait | None:
         task = start.task
         if task.not_before is None or task.not_before <= at.now:
             return None
-        reason = cut(first_line(start.put_off), _SHOWN) or "it was put off for a moment"
+        known = task.waits if isinstance(task.waits, PutOff) else PutOff(why=_UNKNOWN)
         way = WayOn(verb="retry", line=f"fleet retry {task.id}")
-        return Wait(gate="put_off", reason=reason, until=task.not_before, way_on=way)
+        if known.line:
+            way = WayOn(verb="", line=known.line)
+        return Wait(
+            gate=known.gate or "put_off", reason=cut(first_line(known.why), _SHOWN),
+            until=task.not_before, way_on=way, person=known.person,
+        )  # fmt: skip
 
 
 class Supervised(Gate):

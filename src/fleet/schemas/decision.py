@@ -5,7 +5,7 @@ from datetime import datetime
 from msgspec import Struct, structs
 
 from fleet.schemas.task import Blocked, Released, Settlement
-from fleet.schemas.waits import Waits, words
+from fleet.schemas.waits import PutOff, Waits, words
 
 #: `Stopped.by` of a run that ended with its supervisor.
 SHUTDOWN = "the supervisor's shutdown"
@@ -31,9 +31,21 @@ class Decision(Struct, frozen=True, kw_only=True):
     why: str
 
 
-def released(why: str, not_before: datetime | None = None, *, declined: str = "") -> Decision:
-    """Back to the queue, and nothing counts. `declined`: what this host lacks for the task."""
-    settlement = Released(not_before=not_before, declined=plain_text(declined))
+def released(
+    why: str,
+    not_before: datetime | None = None,
+    *,
+    declined: str = "",
+    waits: PutOff | None = None,
+) -> Decision:
+    """Back to the queue, and nothing counts. `declined`: what this host lacks for the task.
+    `waits`: why the task is put off, if `why` is not all of it.
+    """
+    settlement = Released(
+        not_before=not_before,
+        declined=plain_text(declined),
+        waits=(waits or PutOff(why=plain_text(why))) if not_before is not None else None,
+    )
     return Decision(settlement=settlement, counts=False, why=plain_text(why))
 
 

@@ -11,7 +11,7 @@ from fleet.errors import BadInput
 from fleet.schemas.budget import Budget
 from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.schemas.policy import Context, LimitWishes, SandboxLevel, WorkIn
-from fleet.schemas.waits import SetAside, ToLand, Waits, words
+from fleet.schemas.waits import PutOff, SetAside, ToLand, Waits, words
 
 Status = Literal["open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -185,7 +185,8 @@ class Task(Struct, frozen=True, kw_only=True):
     runs: int = 0
     attempts: int = 0
     last_host: str = ""
-    #: Why the task is blocked; None: it is not, or an earlier fleet or a client of bd blocked it.
+    #: Why the task is blocked or put off; None: it is neither, or an earlier fleet did it, or a
+    #: client of bd.
     waits: Waits | None = None
     cwd: str | None = None
     coder: str | None = None
@@ -229,6 +230,8 @@ class Released(Struct, frozen=True, kw_only=True, tag=True):
     not_before: datetime | None = None
     #: What this host lacks for the task: it does not see the task again. Empty: nothing.
     declined: str = ""
+    #: Why the task is put off to that moment.
+    waits: PutOff | None = None
 
 
 class Blocked(Struct, frozen=True, kw_only=True, tag=True):

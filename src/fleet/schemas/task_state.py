@@ -22,6 +22,7 @@ from fleet.schemas.waits import (
     OutOfScope,
     PlanWritten,
     Proposed,
+    PutOff,
     SetAside,
     TakenBack,
     ToLand,
@@ -252,6 +253,8 @@ def _waiting_for(waits: Waits, task_id: str) -> Standing:
             return Standing(state="needs approval", reason=why, way_on=way)
         case ToLand():
             return Standing(state="to land", reason=why)
+        case PutOff():
+            return Standing(state="waiting", reason=why, way_on=_retry(task_id))
         case Compared():
             return Standing(state="waiting", reason=why, way_on=_line(f"fleet compare {task_id}"))
         case CannotLand() | OutOfAttempts() | OutOfScope():

@@ -1,4 +1,4 @@
-"""Why a task waits for a person or for its landing: a value that is stored with the task. Pure.
+"""Why a task waits: a value that is stored with the task. Pure.
 
 Settlements and acts write the value, and `words` makes the text that people see. No code reads a
 text back: a kind with its facts is what decides.
@@ -126,6 +126,18 @@ class SetAside(WaitFacts, frozen=True, kw_only=True, tag="by_hand"):
     note: str = ""
 
 
+class PutOff(WaitFacts, frozen=True, kw_only=True, tag="put_off"):
+    """The supervisor claims the task again at the `not_before` of the task, which stays open."""
+
+    why: str
+    #: The gate that holds the task; empty: none does.
+    gate: str = ""
+    #: The command line that would change it; empty: none is known.
+    line: str = ""
+    #: Only a person can change it.
+    person: bool = False
+
+
 Waits = (
     Asks
     | Proposed
@@ -143,6 +155,7 @@ Waits = (
     | TakenBack
     | ClosedPastFleet
     | SetAside
+    | PutOff
 )
 
 #: Why a task that was closed past fleet is opened again.
@@ -154,6 +167,8 @@ PAST_FLEET = (
 def reason_of(waits: Waits) -> str:
     """Why the task waits, without the command that helps; empty: no reason was given."""
     match waits:
+        case PutOff(why=why):
+            return why
         case Asks(text=text):
             return text or "the agent blocked the task and gave no reason"
         case Proposed(by=by):
@@ -231,6 +246,8 @@ def words(waits: Waits, task_id: str) -> str:
             )
         case ClosedPastFleet():
             return f"{why}; to close it all the same: fleet bd close {task_id}"
+        case PutOff(line=line):
+            return f"{why}: {line}" if line else why
         case ToLand() | OutOfAttempts() | BudgetSpent() | SetAside():
             return why
         case _:
@@ -241,4 +258,4 @@ def note_of(waits: Waits, task_id: str) -> str:
     """What is added to the task's notes for clients of bd; empty: nothing, since the wait ends by
     itself and the note would not.
     """
-    return "" if isinstance(waits, ToLand | Compared) else words(waits, task_id)
+    return "" if isinstance(waits, ToLand | Compared | PutOff) else words(waits, task_id)

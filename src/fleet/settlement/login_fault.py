@@ -13,10 +13,10 @@ from fleet.schemas import (
     Failed,
     Finished,
     NeedsHuman,
-    Released,
     Stalled,
     bears_out,
 )
+from fleet.schemas.decision import released
 from fleet.schemas.waits import ToMend
 
 #: Reasons for which a CLI ends that broke, or never worked at all.
@@ -68,10 +68,11 @@ def _cannot_be_checked(ending: Ending) -> bool:
 def spare_probe(ending: Ending, until: datetime) -> Ending:
     """The ending of a run that tried what is held, for all others: the task pays nothing."""
     failed = ending.counts and not bears_out(ending.settlement)
+    why = f"{ending.why} (tried for all others, and not counted)"
     return structs.replace(
         ending,
-        settlement=Released(not_before=until),
+        settlement=released(why, until).settlement,
         counts=False,
         attempts=ending.attempts - failed,
-        why=f"{ending.why} (tried for all others, and not counted)",
+        why=why,
     )

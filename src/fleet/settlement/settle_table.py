@@ -27,7 +27,6 @@ from fleet.schemas import (
     NeedsHuman,
     Outcome,
     RateLimited,
-    Released,
     Stalled,
     Stopped,
     Verdict,
@@ -57,6 +56,7 @@ from fleet.schemas.waits import (
     OutOfAttempts,
     OutOfScope,
     PlanWritten,
+    PutOff,
     ToLand,
     ToMend,
     words,
@@ -426,7 +426,12 @@ def _attempt(why: str, facts: Facts, now: datetime) -> Decision:
         return Decision(settlement=Blocked(waits=waits), counts=True, why=text)
     backoff = Backoff(facts.wait, max(_LONGEST_WAIT, facts.wait))
     pause = backoff.pause(made - 1) * (1 + facts.jitter / 2)
-    return Decision(settlement=Released(not_before=now + pause), counts=True, why=plain_text(why))
+    return structs.replace(released(why, now + pause, waits=_failed(why)), counts=True)
+
+
+def _failed(why: str) -> PutOff:
+    """Why a task is put off whose attempt failed."""
+    return PutOff(why=f"its last attempt failed: {why}", gate="attempt")
 
 
 def _unstarted(why: str, facts: Facts, now: datetime) -> Decision:

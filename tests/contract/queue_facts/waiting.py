@@ -1,4 +1,4 @@
-"""Why a blocked task waits: a value in its row, on every queue the same."""
+"""Why a task waits: a value in its row, on every queue the same."""
 
 from datetime import timedelta
 
@@ -20,6 +20,7 @@ from fleet.schemas.waits import (
     OutOfScope,
     PlanWritten,
     Proposed,
+    PutOff,
     SetAside,
     TakenBack,
     ToLand,
@@ -87,6 +88,23 @@ class WaitingForPerson:
         (lease,) = queue.claim("a", ttl=TTL)
         task = settled(queue, lease, Blocked(waits=QUESTION))
         assert queue.close_task(task, by="ann", reason="no need").waits is None
+
+    def test_a_task_that_is_put_off_has_its_reason_until_it_is_claimed(self, queue, clock, advance):
+        """Other changes of the task leave it; a claim and a person who has it retried remove it."""
+        task_id = queue.add(Draft(title="t", notes="first")).id
+        (lease,) = queue.claim("a", ttl=TTL)
+        until, waits = clock() + TTL, PutOff(why="its mirror\0 is being fetched", gate="code")
+        task = settled(queue, lease, Released(not_before=until, waits=waits))
+        stored = PutOff(why="its mirror is being fetched", gate="code")
+        assert (task.status, task.waits, task.notes) == ("open", stored, "first")
+        queue.add_metadata(task_id, {"team": "core"})
+        (found,) = queue.find(Filter(statuses=("open",)))
+        assert found.waits == stored
+        advance(TTL + timedelta(seconds=1))
+        (lease,) = queue.claim("a", ttl=TTL)
+        assert lease.task.waits is None
+        task = settled(queue, lease, Released(not_before=until + TTL, waits=waits))
+        assert queue.reopen_task(task, by="ann").waits is None
 
     @pytest.mark.parametrize("waits", [ToLand(into="main"), Compared(by="ada")])
     def test_a_wait_that_ends_by_itself_leaves_no_note(self, queue, waits):

@@ -12,8 +12,8 @@ from fleet.queue.protocol import Draft
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import write_ending
 from fleet.runs.questions.questions_file import FILE as QUESTIONS
-from fleet.schemas import Blocked, Closed, Failed, Finished, NeedsHuman, Receipt, Released, Settings
-from fleet.schemas.waits import Asks, SetAside
+from fleet.schemas import Blocked, Closed, Finished, NeedsHuman, Receipt, Released, Settings
+from fleet.schemas.waits import Asks, PutOff, SetAside
 from tests.builders import HOUR, NOW, a_run, an_ending
 from tests.settled import settle
 
@@ -51,12 +51,32 @@ def test_a_task_that_was_put_off_says_until_when(fleet):
     """With the supervisor's own reason, and the act that undoes it."""
     task = fleet.queue.add(Draft(title="t"))
     later = fleet.queue.db.now() + HOUR
-    settled(fleet, Released(not_before=later))
-    ending = an_ending(Failed(reason="denied"), Released(not_before=later))
-    write_ending(a_run(fleet.home.task(task.id)), ending)
+    waits = PutOff(why="its last attempt failed: because", gate="attempt")
+    settled(fleet, Released(not_before=later, waits=waits))
     found = row(fleet, task, fleet.queue.db.now())
     assert (found.reason, found.until) == ("its last attempt failed: because", later)
     assert (found.way_on.verb, found.way_on.line) == ("retry", f"fleet retry {task.id}")
+    assert row(fleet, task, later).reason == "no supervisor runs"
+
+
+def test_what_a_package_holds_back_is_told_with_its_way_on(fleet):
+    """Surfaces do not load packages: the supervisor stored what the gate said."""
+    task = fleet.queue.add(Draft(title="t"))
+    later = fleet.queue.db.now() + HOUR
+    waits = PutOff(why="the office is closed", gate="hours", line="open-office", person=True)
+    settled(fleet, Released(not_before=later, waits=waits))
+    found = row(fleet, task, fleet.queue.db.now())
+    assert (found.reason, found.way_on.line) == ("the office is closed", "open-office")
+    assert (found.group, found.until) == ("needs_you", later)
+
+
+def test_a_task_that_an_earlier_fleet_put_off_still_says_until_when(fleet):
+    """Without the reason, which was not stored."""
+    task = fleet.queue.add(Draft(title="t"))
+    later = fleet.queue.db.now() + HOUR
+    settled(fleet, Released(not_before=later))
+    found = row(fleet, task, fleet.queue.db.now())
+    assert (found.reason, found.until) == ("it was put off for a moment", later)
 
 
 def test_what_an_agent_asks_needs_you_and_comes_first(fleet):

@@ -17,7 +17,7 @@ from fleet.extend import HomeMoment, TaskStart
 from fleet.home.task_policy import policy_of
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.outcome_history import History
-from fleet.schemas import Account, Blocked, Budget, LimitExceeded, Policy, Released, Settings, Spend
+from fleet.schemas import Account, Blocked, Budget, LimitExceeded, Policy, Settings, Spend
 from fleet.schemas.budget import BudgetStatus, Payer, read_budget, shown_tokens, spend_of
 from fleet.settlement.resume_policy import last_ending_words, session_to_carry_on
 from fleet.settlement.settle_table import Facts, decide
@@ -128,7 +128,8 @@ def test_no_budget_of_a_day_burns_an_attempt_or_blocks(spent, empty, attempts):
     )  # fmt: skip
     decision = decide(budgets.ended(status, NOW), facts, NOW)
     assert not decision.counts
-    assert decision.settlement == Released(not_before=budgets.next_day(NOW))
+    assert decision.settlement.not_before == budgets.next_day(NOW)
+    assert decision.settlement.waits.why == decision.why
 
 
 def test_a_task_that_spent_its_own_is_for_a_person_with_the_way_out():

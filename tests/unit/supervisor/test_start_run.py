@@ -13,7 +13,8 @@ from fleet.git.mirror.ensure_mirror import Unreached
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Blocked, Policy, Released, Stopped
 from fleet.schemas.decision import SHUTDOWN
-from fleet.schemas.waits import Halted, words
+from fleet.schemas.task_state import Wait, WayOn
+from fleet.schemas.waits import Halted, PutOff, words
 from fleet.supervisor.assignments import Active, Preparing
 from fleet.supervisor.start import launch, start_run
 from fleet.supervisor.start.workspace import Unprepared, order_of, prepare
@@ -235,8 +236,19 @@ def test_a_task_waits_for_its_mirror_as_long_as_that_is_fetched(
         assert tried.count("fleet-2") == 2
     else:
         assert queue.settled["fleet-2"].not_before is not None
+        assert queue.settled["fleet-2"].waits == PutOff(why="just being fetched")
         assert woken == ["fleet-2"]
     assert set(queue.settled) == {"fleet-1", "fleet-2"}
+
+
+def test_the_reason_of_any_gate_is_stored_with_the_task(state, starter, queue, monkeypatch):
+    """Surfaces cannot ask a package's gate, nor a keyring that gave no secret."""
+    wait = Wait(gate="hours", reason="the office is closed", way_on=WayOn(verb="", line="open it"))
+    monkeypatch.setattr(start_run, "ask", lambda *_: wait)
+    state.assignments.take(a_lease("fleet-1"))
+    starter.when_due()
+    stored = queue.settled["fleet-1"].waits
+    assert stored == PutOff(why="the office is closed", gate="hours", line="open it")
 
 
 def test_a_coder_gets_its_options_once_and_all_of_them(home, state, starter, queue, monkeypatch):

@@ -33,7 +33,7 @@ from fleet.home.status_file import ShutAccount, SupervisorStatus, read_status
 from fleet.home.trusted_commands import StrangeCommands, untrusted
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.queue.sql.hosts.host_gate import Declines, QueueHosts
-from fleet.runs.outcome_history import history, spent_before, was_put_off
+from fleet.runs.outcome_history import spent_before
 from fleet.schemas import Task
 from fleet.schemas.budget import BudgetStatus
 from fleet.schemas.task_state import Wait
@@ -217,7 +217,6 @@ class GateReader:
             coders=(place.coder, *(each.name for each in place.fallback if each.kind == "coder")),
             policy=policy,
             blockers=blockers,
-            put_off=self._why_put_off(task),
             facts=tuple(facts),
         )
 
@@ -270,13 +269,3 @@ class GateReader:
             text = f"account {account.name} gets no work: {found}" if found else ""
             self._troubles[account.name] = text
         return self._troubles[account.name]
-
-    def _why_put_off(self, task: Task) -> str:
-        """Why the supervisor put a task off, as its records say."""
-        if task.not_before is None or task.not_before <= self.at.at.now:
-            return ""
-        task_dir = self._fleet.home.task(task.id)
-        if was_put_off(task_dir, task.not_before):
-            return ""
-        last = history(task_dir).last
-        return f"its last attempt failed: {last.why}" if last is not None else ""

@@ -17,6 +17,7 @@ from fleet.queue.beads.bd_cli.bd_calls import Tracker
 from fleet.queue.beads.lease_ledger import Ledger, LedgerEntry
 from fleet.schemas import NOT_WORK, Lease, Task
 from fleet.schemas.noted_waits import waits_in_notes
+from fleet.schemas.waits import PutOff
 
 #: How often to try the next best tasks after bd gave some to another actor.
 _ROUNDS = 3
@@ -146,13 +147,15 @@ def _is_abandoned(issue: Task, entry: LedgerEntry | None, owner: str, now: datet
 
 
 def with_entry(task: Task, entry: LedgerEntry | None) -> Task:
-    """The task with what the ledger knows of it: the lease, and why it is blocked. bd has only the
+    """The task with what the ledger knows of it: the lease, and why it waits. bd has only the
     notes for that; what its clients blocked is read from these.
     """
-    waits = None
+    waits = entry.waits if entry is not None else None
     if task.status == "blocked":
-        known = entry.waits if entry is not None else None
-        waits = known or waits_in_notes(task.notes)
+        waits = waits if not isinstance(waits, PutOff) else None
+        waits = waits or waits_in_notes(task.notes)
+    elif not isinstance(waits, PutOff) or task.status != "open":
+        waits = None
     if entry is None:
         return task if waits is None else structs.replace(task, waits=waits)
     return structs.replace(

@@ -81,6 +81,7 @@ class Settlements:
         # blocked task must not be without its reason.
         if isinstance(settlement, Released):
             self._ledger.put_off(due.entry, settlement.not_before)
+            self._ledger.explain(due.entry, settlement.waits)
         elif isinstance(settlement, Blocked):
             self._ledger.explain(due.entry, settlement.waits)
         if done:

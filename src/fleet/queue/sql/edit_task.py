@@ -18,7 +18,7 @@ from fleet.queue.sql.tracker import comments
 from fleet.queue.sql.tracker.related import blockers_of, open_children
 from fleet.schemas import CUSTOM_STATUS, Status, Task
 from fleet.schemas.noted_waits import last_line, spoken_waits
-from fleet.schemas.waits import Asks, SetAside, Waits
+from fleet.schemas.waits import Asks, PutOff, SetAside, Waits
 
 if TYPE_CHECKING:
     from fleet.queue.sql.tracker.search import Search
@@ -287,14 +287,17 @@ def _changed(before: Task, change: Change, now: datetime) -> Task:
         more["metadata"] = {
             key: value for key, value in merged.items() if key not in change.unset_metadata
         }
-    return structs.replace(task, **more, waits=_waits(before, task.status, change))
+    task = structs.replace(task, **more)
+    return structs.replace(task, waits=_waits(before, task, change))
 
 
-def _waits(before: Task, status: str, change: Change) -> Waits | None:
+def _waits(before: Task, after: Task, change: Change) -> Waits | None:
     """Why the task waits after a change. A client of bd that sets a task to blocked and notes a
     question asks it. The question is open, whatever is noted later, until the status changes.
     """
-    if change.waits is not None or status != "blocked":
+    if isinstance(before.waits, PutOff) and after.not_before is not None:
+        return before.waits
+    if change.waits is not None or after.status != "blocked":
         return change.waits
     said = change.append_notes or str(change.fields.get("notes", ""))
     asked = spoken_waits(said)

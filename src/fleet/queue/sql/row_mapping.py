@@ -164,8 +164,9 @@ def settled_row(lease: Lease, settlement: Settlement, at: datetime) -> dict[str,
                 "close_reason": reason,
                 "assignee": lease.owner,
             }
-        case Released(note=note, not_before=not_before):
+        case Released(note=note, not_before=not_before, waits=put_off):
             values |= {"status": "open", "note": note, "not_before": to_micros(not_before)}
+            values |= {"waits": waits_text(put_off and plain_waits(put_off))}
         case Blocked(waits=given):
             waits = plain_waits(given)
             note = note_of(waits, lease.task.id)

@@ -33,7 +33,7 @@ from fleet.schemas import Lease, Task
 from fleet.schemas.decision import Decision, blocked, released
 from fleet.schemas.shown_text import cut, headline
 from fleet.schemas.task_state import Wait
-from fleet.schemas.waits import ToMend
+from fleet.schemas.waits import PutOff, ToMend
 from fleet.settlement.session_files import keep_sessions
 from fleet.settlement.settle_table import stopped
 from fleet.supervisor.active.follow_runs import RunFollower
@@ -255,7 +255,7 @@ class RunStarter(Duty):
             until = wait.until or now + _FOR_A_PERSON
             if isinstance(wait, AccountWait):
                 until = state.accounts.turned_away(wait, now)
-            decision = released(wait.words, not_before=until)
+            decision = released(wait.words, not_before=until, waits=_put_off(wait))
             settle(
                 state, assignment, decision, logged=self._holds.is_news(decision.why, until, now)
             )
@@ -440,6 +440,13 @@ class RunStarter(Duty):
             state.log.say("run_started", text, task_dir=task_dir)
         assignment.stage = Active(run)
         self._follower.attend(assignment)
+
+
+def _put_off(wait: Wait) -> PutOff:
+    """What a gate says, as it is stored with the task that it holds."""
+    line = wait.way_on.line if wait.way_on is not None else ""
+    person = wait.person and not wait.again
+    return PutOff(why=wait.reason, gate=wait.gate, line=line, person=person)
 
 
 def _tried_or_error(case: BaseCase, abandon: threading.Event) -> FleetError | OSError | None:

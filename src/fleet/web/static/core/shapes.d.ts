@@ -482,6 +482,14 @@ export interface Proposed {
   by: string;
 }
 
+export interface PutOff {
+  kind: "put_off";
+  why: string;
+  gate: string;
+  line: string;
+  person: boolean;
+}
+
 export interface Question {
   id: string;
   title: string;
@@ -715,7 +723,7 @@ export interface Task {
   runs: number;
   attempts: number;
   last_host: string;
-  waits: Asks | Proposed | PlanWritten | NeedsApproval | ToLand | OnLine | CannotLand | Compared | OutOfAttempts | OutOfScope | BudgetSpent | ToMend | Halted | TakenBack | ClosedPastFleet | SetAside | null;
+  waits: Asks | Proposed | PlanWritten | NeedsApproval | ToLand | OnLine | CannotLand | Compared | OutOfAttempts | OutOfScope | BudgetSpent | ToMend | Halted | TakenBack | ClosedPastFleet | SetAside | PutOff | null;
   cwd: string | null;
   coder: string | null;
   model: string | null;
