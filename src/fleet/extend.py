@@ -291,6 +291,7 @@ GATES = (
     "fleet.coders.trusted_files:CoderTrusted",
     "fleet.home.start_gates:Unassigned",
     "fleet.home.start_gates:DirectoryIsThere",
+    "fleet.home.start_gates:HasCheck",
     "fleet.home.start_gates:Dependencies",
     "fleet.home.start_gates:NotDeferred",
     "fleet.spending.budget_gates:TaskBudget",

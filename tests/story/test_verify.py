@@ -318,7 +318,7 @@ def test_an_unchecked_claim_is_left_to_a_person(tmp_path):
     assert "[run 1, unchecked, no verify command:" in scene.task(believed).close_reason
     assert f"{believed}: closed: unchecked: there is no verify command" in scene.screen()
     scene.configure(require="checked")
-    unproven, proven = scene.add(), scene.add(verify=("true",))
+    unproven, proven = scene.add(expect="answer"), scene.add(verify=("true",))
     assert scene.supervise("--until-idle").wait(PATIENCE) == NEEDS_YOU
     assert (scene.status(unproven), scene.status(proven)) == ("blocked", "closed")
     assert f"To take it as done: fleet bd close {unproven}" in scene.task(unproven).notes

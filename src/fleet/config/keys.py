@@ -66,7 +66,7 @@ class KeyValues(Struct, frozen=True, kw_only=True):
         "approved",
         "What becomes of a claim that no verify command proved: approved (its work lands once you"
         " approve it; answers and work that stays are closed), any (it is enough), checked (you"
-        " decide on each).",
+        " decide on each, and a task that is no answer does not start without such a command).",
         per_project=True,
     )
     work_in: WorkIn = _key(

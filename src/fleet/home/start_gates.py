@@ -8,6 +8,7 @@ from fleet.schemas.shown_text import cut, first_line
 from fleet.schemas.task_state import Wait, WayOn
 from fleet.schemas.waits import PutOff, ToMend
 
+_NO_CHECK = "it has no verify command, and require = checked"
 #: How much is shown of why a task was put off.
 _SHOWN = 300
 #: Why an earlier fleet put a task off, which stored no reason.
@@ -48,6 +49,18 @@ class DirectoryIsThere(Gate):
             gate="directory", reason=reason, way_on=WayOn(verb="", line=way), person=True,
             blocks=ToMend(what=f"invalid: {reason}", hint=f"Give it another: {way}"),
             declined=reason,
+        )  # fmt: skip
+
+
+class HasCheck(Gate):
+    """Where claims must be checked, a task has a verify command before an agent is paid."""
+
+    def why_not(self, start: TaskStart, at: HomeMoment) -> Wait | None:
+        if not start.policy.lacks_check:
+            return None
+        way = WayOn(verb="", line=f"fleet bd update {start.task.id} --verify 'CMD'")
+        return Wait(
+            gate="verify", reason=_NO_CHECK, way_on=way, person=True, declined=_NO_CHECK
         )  # fmt: skip
 
 

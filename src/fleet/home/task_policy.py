@@ -145,6 +145,8 @@ def check_contradictions(policy: Policy, task_id: str = "") -> None:
 
 def cost_of_no_check(policy: Policy) -> str:
     """What becomes of the claims of a task without a verify command."""
+    if policy.lacks_check:
+        return "the task does not start without one (require = checked)"
     if policy.require == "checked":
         return "each claim waits for your approval (require = checked)"
     if policy.land.lands and policy.require == "approved":

@@ -208,6 +208,12 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ask_wait: float | None = 100.0
 
     @property
+    def lacks_check(self) -> bool:
+        """Claims must be checked, and no command would. A person judges words and plans."""
+        judged = self.expect in ("answer", "plan")
+        return self.require == "checked" and not self.verify and not judged
+
+    @property
     def artifact(self) -> str | None:
         """The file that must exist, if the expectation names one."""
         if self.expect == "plan":

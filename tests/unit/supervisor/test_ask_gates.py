@@ -60,7 +60,12 @@ def refuse_login(state, _):
     state.accounts.accounts.apply({"claude": LoginRefused("no key")}, NOW)
 
 
+def want_check(state, _):
+    state.apply(Config(coder="claude", require="checked"))
+
+
 CASES = {
+    "require_checked": want_check,
     "project_budget": spend,
     "account_paused": pause_account,
     "base": try_base,

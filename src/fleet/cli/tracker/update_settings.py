@@ -14,6 +14,7 @@ from fleet.bd.pflag import FlagError, take
 from fleet.control import Control
 from fleet.control.acts.task_flags import FIELDS, FlagValues, plan_changes, shown_settings
 from fleet.control.hosts.other_hosts import write_settings
+from fleet.control.tasks.retry import try_changed
 from fleet.errors import BadInput
 from fleet.schemas import Settings, Task
 from fleet.schemas.shown_text import harmless, one_line
@@ -41,6 +42,7 @@ def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]
         return code
     for task, settings in changed:
         write_settings(fleet, task, settings)
+        try_changed(fleet, task.id)
         if not line.switch("json"):
             print(_change_words(task, settings, given))
     if line.switch("json") and not for_tracker:

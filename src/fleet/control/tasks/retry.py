@@ -13,6 +13,7 @@ from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs.outcome_history import FORGIVEN, forgive, spent_before
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Budget, Task
+from fleet.schemas.waits import PutOff
 from fleet.spending import budgets
 
 
@@ -50,6 +51,13 @@ def retry(
     if (fleet.home.task(task.id) / FORGIVEN).exists():
         store_task_file(fleet, task, FORGIVEN)
     return fleet.queue.reopen_task(task, by=fleet.by, anew=True)
+
+
+def try_changed(fleet: Control, task_id: str) -> None:
+    """Have a task with other settings tried again at once if it was put off for a person."""
+    task = fleet.queue.get(task_id)
+    if task.status == "open" and isinstance(task.waits, PutOff) and task.waits.person:
+        fleet.queue.reopen_task(task, by=fleet.by)
 
 
 def _accept_base(fleet: Control, task: Task) -> None:

@@ -400,7 +400,9 @@ class RunStarter(Duty):
         text = f"{project}: {wait.reason}; {kept}. To go on: {ways}"
         state.log.say_once("base_fails", text)
         until = state.now() + _BROKEN
-        settle(state, assignment, released(wait.reason, not_before=until), logged=False)
+        waits = PutOff(why=wait.reason, gate="base", line=wait.ways(task_id)[0], person=True)
+        decision = released(wait.reason, not_before=until, waits=waits)
+        settle(state, assignment, decision, logged=False)
 
     def _unprepared(self, error: FleetError | OSError) -> FleetError | OSError:
         """What went wrong; on a shared queue it went wrong on this host, and may not on another."""
