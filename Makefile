@@ -57,8 +57,9 @@ slow: setup  ## ask the real bd everything, and try at random more often than ev
 	FLEET_SLOW=1 $(PY) -m pytest -o timeout=600 -n $(WORKERS) --dist worksteal tests/contract \
 		$$(grep -rlE 'conftest import .*\b(SLOW|only_slow|often|coders)\b' --include='test_*.py' tests)
 
-docs: setup  ## write docs/cli.md, docs/api.md and the page's types anew from the program
+docs: setup  ## write docs/cli.md, docs/api.md, docs/states.md and the page's types anew from the program
 	$(PY) -m tests.docs.reference
+	$(PY) -m tests.docs.state_words
 	$(PY) -m tests.docs.page_shapes
 
 pictures: setup  ## take the pictures of README and docs from a demo; needs chromium

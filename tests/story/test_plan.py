@@ -105,7 +105,7 @@ def test_an_agents_plan_is_checked_revised_and_approved_by_a_person(scene):
     asked = scene.fleet("questions").stdout
     assert all(f"fleet plan {verb} {task}" in asked for verb in ("approve", "revise", "cancel"))
     assert "fleet answer" not in asked
-    assert f"approve|revise|cancel {task}" in scene.fleet("status").stdout
+    assert f"fleet plan approve {task}" in scene.fleet("status").stdout
     assert "store → list" in scene.fleet("plan", "show", task).stdout
     assert "fleet plan approve" in scene.fleet("answer", task, "approve").stderr
 

@@ -368,7 +368,7 @@ def test_nobody_is_answered_who_did_not_ask(home):
     home.supervise()
     home.settled(task_id, "blocked")
     assert "asks nothing" in home.fleet("answer", task_id, "hm", code=7)
-    assert "1 task is blocked" in home.fleet("questions")
+    assert "What else needs you: 1 failed" in home.fleet("questions")
     assert "is open again" in home.fleet("answer", task_id, "hm", "--force")
 
 

@@ -108,16 +108,15 @@ def test_a_task_blocked_for_failing_asks_nothing(fleet):
 
 
 @pytest.mark.parametrize(
-    ("number", "says"),
-    [(1, "\n1 task is blocked and asks "), (2, "\n2 tasks are blocked and ask ")],
+    ("number", "says"), [(1, "\nWhat else needs you: 1 stopped. "), (2, ": 2 stopped. ")]
 )
-def test_tasks_that_ask_nothing_are_counted_in_words(fleet, number, says):
-    """One of them or more, and not "more" where there is no question beside them."""
+def test_tasks_that_ask_nothing_are_counted_by_their_state(fleet, number, says):
+    """With the command that names them."""
     fleet.home.config.write_text(default_text(queue="embedded"))
     for _ in range(number):
         blocked(fleet, "broken", asked=False, outcome=Failed(reason="crash"))
     shown = CliRunner(env={"FLEET_HOME": str(fleet.home.path)}).invoke(command, [])
-    assert f"{says}nothing" in shown.output
+    assert f"{says}See: fleet status" in shown.output
 
 
 def test_a_parked_question_has_no_agent_that_waits(fleet):

@@ -24,11 +24,18 @@ QUIET = NotifySettings(command=("true",), quiet="22:00-07:30")
 
 
 def question(task="fleet-a", text="Which database?", **more):
-    return Notice(topic="question", task=task, title="Store it", text=text, **more)
+    return Notice(topic="question", task=task, title="Store it", state="asks", text=text, **more)
 
 
 def blocked(task):
-    return Notice(topic="blocked", task=task, title="Fix it", text="tests fail", way_on="fleet x")
+    return Notice(
+        topic="blocked",
+        task=task,
+        title="Fix it",
+        state="failed",
+        text="tests fail",
+        way_on="fleet x",
+    )
 
 
 def known(changes, before=()):
@@ -69,7 +76,7 @@ def test_what_comes_together_is_one_message():
     found = [blocked("fleet-a"), blocked("fleet-b"), question("fleet-c")]
     state = known(compare({}, found, NOON, PLAIN))
     (asked,) = told(due_now(state.values(), NOON))
-    assert (asked[0].subject, asked[0].nonce) == ("fleet-c Store it asks", "n0")
+    assert (asked[0].subject, asked[0].nonce) == ("fleet-c Store it: asks", "n0")
     later = NOON + TOGETHER
     both = [each for each in due_now(state.values(), later) if each.notice.topic != "question"]
     ((message, _),) = told(both)
@@ -103,13 +110,15 @@ def test_an_open_question_is_told_three_times():
 
 def test_what_is_not_told_at_once_comes_with_the_digest():
     """Tasks that are done are no reason to ring, until eight in the morning."""
-    closed = Notice(topic="closed", task="fleet-a", title="Fix it", lasts=False, name="1")
+    closed = Notice(
+        topic="closed", task="fleet-a", title="Fix it", state="done", lasts=False, name="1"
+    )
     state = known(compare({}, [closed], NOON, PLAIN))
     state = known(compare(state, [], NOON + timedelta(hours=2), PLAIN), state.values())
     morning = NOON.replace(hour=8) + timedelta(days=1)
     assert due_now(state.values(), morning - timedelta(minutes=1)) == []
     ((message, _),) = told(due_now(state.values(), morning))
-    assert message.subject == "fleet-a Fix it is done"
+    assert message.subject == "fleet-a Fix it: done"
 
 
 def test_a_first_look_tells_no_old_news():

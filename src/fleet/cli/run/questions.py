@@ -5,9 +5,9 @@ import click
 from fleet import control
 from fleet.cli.json_output import print_json
 from fleet.cli.terminal_text import lines, painted, print_line
-from fleet.control.landing.open_landings import landing_tasks
+from fleet.control.queue.needs_person import states_beside
 from fleet.control.tasks.questions import Question, questions
-from fleet.schemas.shown_text import counted, one_line
+from fleet.schemas.shown_text import one_line
 
 
 @click.command("questions")
@@ -15,7 +15,7 @@ from fleet.schemas.shown_text import counted, one_line
 def command(as_json: bool) -> None:
     """List the tasks whose agent asks something, each with its question; and proposed tasks."""
     fleet = control.opened()
-    asked, others = questions(fleet)
+    asked, _ = questions(fleet)
     if as_json:
         print_json(asked)
         return
@@ -25,16 +25,10 @@ def command(as_json: bool) -> None:
         _show(question, first=number == 0)
     if any(not question.plan for question in asked):
         print_line('\nAnswer one: fleet answer ID "…"')
+    others = states_beside(fleet, {each.id for each in asked})
     if others:
-        more = "more " if asked else ""
-        what = counted(
-            others, f"{more}task is blocked and asks", f"{more}tasks are blocked and ask"
-        )
-        print_line(f"{what} nothing: fleet status")
-    to_land = [each.id for each in landing_tasks(fleet) if each.state == "asks"]
-    if to_land:
-        wait = "waits" if len(to_land) == 1 else "wait"
-        print_line(f"{', '.join(to_land)} {wait} for you to land: fleet land")
+        counts = ", ".join(f"{number} {state}" for state, number in others.items())
+        print_line(f"What else needs you: {counts}. See: fleet status")
 
 
 def _show(question: Question, *, first: bool) -> None:

@@ -11,6 +11,7 @@ from fleet.cli.fast_path import Quick
 from fleet.cli.terminal_text import folded
 from fleet.control import Control
 from fleet.errors import BadInput, InvalidTask
+from fleet.home import landing_json
 from fleet.schemas import Task
 from fleet.schemas.shown_text import moment, one_line
 
@@ -40,11 +41,13 @@ def ready(line: Parsed) -> int:
 
 def _print(fleet: Control, tasks: Sequence[Task]) -> None:
     """What can start now, what waits for something of its own, and why nothing starts."""
+    from fleet.control.landing.open_landings import is_back
     from fleet.control.view.why_not_now import GateReader, conditions, why_nothing_starts
 
     now = datetime.now().astimezone()
     at = conditions(fleet, now)
     gates, held = GateReader(fleet, at), why_nothing_starts(at)
+    begun = landing_json.unlanded(fleet.home)
     ready: list[str] = []
     waiting: list[str] = []
     for task in tasks:
@@ -57,7 +60,8 @@ def _print(fleet: Control, tasks: Sequence[Task]) -> None:
         shown = f"{head}  [{one_line(place.cwd)}]"
         wait = gates.why_not(task, place)
         if wait is None or wait == held:
-            ready.append(folded(shown, 2))
+            back = task.id in begun and is_back(fleet, task)
+            ready.append(folded(f"{shown}  (sent back)" if back else shown, 2))
         else:
             waiting.append(folded(f"{shown}  {_words(wait, now)}", 2))
     print(*(ready or ["No ready tasks."]), sep="\n")

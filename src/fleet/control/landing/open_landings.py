@@ -95,6 +95,12 @@ def landing_of(fleet: Control, task: Task) -> Landing | None:
     return landing if task.status == "blocked" and unclosed else None
 
 
+def is_back(fleet: Control, task: Task) -> bool:
+    """The work of an open task was sent back to its agent."""
+    landing = landing_of(fleet, task)
+    return landing is not None and landing.state == "back"
+
+
 def _landing_elsewhere(fleet: Control, task: Task) -> Landing | None:
     """How far the work is that another host lands, as that host told last; None: it told nothing
     of the task's last run, or a person closed the task meanwhile.

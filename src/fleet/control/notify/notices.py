@@ -6,11 +6,13 @@ on another machine, has told nothing less. Pure.
 
 from collections.abc import Iterator
 from hashlib import sha256
+from typing import Literal
 
 from msgspec import Struct
 
 from fleet.config.notify import Topic
 from fleet.control.view.now import Now, TaskRow
+from fleet.schemas.task_state import TaskState
 
 
 class Notice(Struct, frozen=True, kw_only=True):
@@ -20,6 +22,8 @@ class Notice(Struct, frozen=True, kw_only=True):
     #: The task that the notice is about; empty: the home.
     task: str = ""
     title: str = ""
+    #: How the task stands; empty: the notice is about the home.
+    state: TaskState | Literal[""] = ""
     #: What is so, in a sentence or the agent's own words.
     text: str = ""
     #: The command that a person would give.
@@ -51,19 +55,27 @@ def _of_task(row: TaskRow) -> Notice | None:
     if row.group == "done":
         name = f"{row.since.timestamp():.0f}" if row.since is not None else "closed"
         return Notice(
-            topic="closed", task=row.id, title=row.title, text=row.reason, lasts=False, name=name
+            topic="closed",
+            task=row.id,
+            title=row.title,
+            state=row.state,
+            text=row.reason,
+            lasts=False,
+            name=name,
         )
     if row.question:
         return Notice(
-            topic="question", task=row.id, title=row.title, text=row.question, way_on=way_on,
-            urgent=row.priority <= 1, options=row.options,
+            topic="question", task=row.id, title=row.title, state=row.state, text=row.question,
+            way_on=way_on, urgent=row.priority <= 1, options=row.options,
         )  # fmt: skip
     if row.group != "needs_you":
         return None
     topic: Topic = "landing" if row.landing is not None else "blocked"
     if row.status == "open":
         topic = "trust"
-    return Notice(topic=topic, task=row.id, title=row.title, text=row.reason, way_on=way_on)
+    return Notice(
+        topic=topic, task=row.id, title=row.title, state=row.state, text=row.reason, way_on=way_on
+    )
 
 
 def _of_home(now: Now) -> Iterator[Notice]:

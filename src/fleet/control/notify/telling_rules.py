@@ -153,15 +153,15 @@ def notifications(
     for each in ready:
         if each.notice.topic == "question":
             again = " (still open)" if each.times else ""
-            subject = f"{_name(each.notice)} asks{again}"
+            subject = f"{headline(each.notice)}{again}"
             text = _words(each.notice, settings)
             yield _notification((each,), now, subject, text, next(nonces)), (each,)
     rest = tuple(each for each in ready if each.notice.topic != "question")
     if len(rest) == 1:
         notice = rest[0].notice
-        yield _notification(rest, now, _headline(notice), _words(notice, settings)), rest
+        yield _notification(rest, now, headline(notice), _words(notice, settings)), rest
     elif rest:
-        shown = [f"- {_headline(each.notice)}" for each in rest[:_LINES]]
+        shown = [f"- {headline(each.notice)}" for each in rest[:_LINES]]
         more = [f"and {len(rest) - _LINES} more"] if len(rest) > _LINES else []
         yield _notification(rest, now, _count(rest), "\n".join((*shown, *more))), rest
 
@@ -188,16 +188,11 @@ def _count(rest: Sequence[NoticeState]) -> str:
     return f"fleet: {len(rest)} {'tasks are done' if news else 'things need you'}"
 
 
-def _headline(notice: Notice) -> str:
+def headline(notice: Notice) -> str:
+    """The subject of a notification about one notice, or its line in one about several."""
     match notice.topic:
-        case "blocked":
-            return f"{_name(notice)} is blocked"
-        case "landing":
-            return f"{_name(notice)} waits for your review"
-        case "trust":
-            return f"{_name(notice)} waits for your trust"
-        case "closed":
-            return f"{_name(notice)} is done"
+        case "question" | "blocked" | "landing" | "trust" | "closed":
+            return f"{_name(notice)}: {notice.state}".rstrip(": ")
         case _:
             return f"fleet: {notice.text[:_HEADLINE]}"
 

@@ -6,7 +6,7 @@ group `needs_you` of `control/view/read_now.py`.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -123,6 +123,16 @@ def _earlier_reasons(fleet: Control, task: Task) -> tuple[str, ...]:
 
 def _first(text: str) -> str:
     return text.strip().partition("\n")[0].rstrip(":")
+
+
+def states_beside(fleet: Control, asked: Collection[str]) -> Mapping[TaskState, int]:
+    """How blocked tasks stand that need a person, without those that ask: the number for each."""
+    from fleet.control.view.read_now import standings_of
+
+    blocked = fleet.queue.find(Filter(statuses=("blocked",)))
+    others = [task for task in blocked if task.id not in asked]
+    known = standings_of(fleet, others, datetime.now().astimezone())
+    return Counter(each.state for each in known.values() if each.group == "needs_you")
 
 
 def held_tasks(fleet: Control, at: Conditions) -> tuple[HeldTasks, ...]:

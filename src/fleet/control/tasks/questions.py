@@ -22,7 +22,7 @@ from fleet.runs.questions import asked_json, questions_file
 from fleet.runs.questions.asked_json import AskedQuestion, record_answer
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Task
-from fleet.schemas.waits import Asks, PlanWritten, Proposed
+from fleet.schemas.waits import Asks, PlanWritten, Proposed, reason_of
 
 #: How much of an answer goes into the notes; all of it is in Q&A.md.
 _NOTE_CAP = 500
@@ -132,7 +132,7 @@ def _note(task: Task) -> str:
     """What the task was blocked with; empty if that was neither a question nor a plan."""
     if isinstance(task.waits, Asks):
         return task.waits.text or task.why_blocked
-    return task.why_blocked if isinstance(task.waits, PlanWritten) else ""
+    return reason_of(task.waits) if isinstance(task.waits, PlanWritten) else ""
 
 
 def writes_plan(fleet: Control, task: Task) -> bool:

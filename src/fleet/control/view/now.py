@@ -94,13 +94,11 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         """State and reason below a heading that says what waits."""
-        if self.question:
-            return self.question
         if self.group == "done":
             return (self.landing_words if self.state == "landed" else "") or self.state
-        if self.state == "waiting" and self.reason:
+        if self.group == "waiting" and self.state == "waiting" and self.reason:
             return self.reason
-        return f"{self.state}: {self.reason}".rstrip(": ")
+        return f"{self.state}: {self.question or self.reason}".rstrip(": ")
 
 
 class GroupCounts(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,6 @@ from fleet.schemas.shown_text import bar, count, duration, fullness, moment
 from fleet.tui.spans import EMPTY, SpanLine, column, fact, paragraph, said
 from fleet.tui.views.now_list import context_percent, cost_words, mark_of
 
-_GROUPS = {"needs_you": "needs you", "running": "running", "waiting": "waiting", "done": "done"}
 _GAUGE = 20
 #: How many lines of what a verify command printed are shown, and how many neighbours are named.
 _TAIL, _NAMED = 12, 8
@@ -61,11 +60,10 @@ def runs_page(whole: WholeTask, width: int) -> list[SpanLine]:
 def _head(row: TaskRow, at: datetime, width: int) -> Iterator[SpanLine]:
     yield from paragraph(row.title, width, "bold")
     mark, style = mark_of(row)
-    group = _GROUPS[row.group]
     since = f" for {duration((at - row.since).total_seconds())}" if row.since else ""
     if row.group == "done" and row.since:
         since = f" {duration((at - row.since).total_seconds())} ago"
-    yield ((f"{mark} {group}", style), (since, "dim"))
+    yield ((f"{mark} {row.state}", style), (since, "dim"))
     if row.reason and not row.question:
         yield from fact("why", row.reason, width, "yellow")
     if row.until:
