@@ -102,7 +102,6 @@ def test_a_conflict_in_meaning_goes_back_with_what_the_checks_printed(scene):
 @only_slow
 def test_a_claim_that_loses_what_others_landed_is_refused_and_a_person_is_asked_in_the_end(scene):
     """`git checkout --ours` is no merge: not counted as an attempt, but as a try to land."""
-    scene.configure(land_tries=2)
     own = f"printf 'one\\nSECOND\\nthree\\n' > README; {COMMIT} || true"
     cheat = "git checkout -q --ours README; git rm -qf extra; git add -A; git commit -q --no-edit"
     first, second = pair(scene, f"if {MERGING}; then {cheat}; else {own}; fi")

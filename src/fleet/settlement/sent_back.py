@@ -119,6 +119,8 @@ class LandTries(Struct, frozen=True, kw_only=True):
 
     made: int
     limit: int
+    #: How many claims to have done this merge broke a rule of landing.
+    refusals: int = 0
     #: The branch, and who landed work there since, for the texts.
     into: str = ""
     against: str = ""
@@ -132,12 +134,16 @@ def land_tries(landing: Landing | None, run: int, limit: int) -> LandTries | Non
     refusals = landing.refusals - (landing.refused_run == run)
     named = [f"{each.task_id} ({each.title})" for each in landing.against[-_FEW:]]
     made = landing.tries + refusals
-    return LandTries(made=made, limit=limit, into=landing.into, against=", ".join(named))
+    return LandTries(
+        made=made, limit=limit, refusals=refusals, into=landing.into, against=", ".join(named)
+    )
 
 
 def refuse_merge(broken: str, tries: LandTries, task_id: str) -> Decision:
-    """What becomes of the task: back to the agent, or to a person once the tries are used up."""
-    if tries.made < tries.limit:
+    """Decision: give the task back to the agent once, then to a person; so too where the tries are
+    used up. An agent that was told what is wrong with its merge and repeats it costs no third run.
+    """
+    if tries.refusals == 0 and tries.made < tries.limit:
         return released(f"sent back, the merge is not as it has to be: {broken}")
     waits = CannotLand(why=broken, tries=tries.made, into=tries.into, against=tries.against)
     return blocked(waits, task_id)

@@ -21,14 +21,14 @@ BACK = Landing(
 BROKEN = (Finding(rule="markers_left", what="markers in f"),)
 
 
-def test_a_refusal_is_a_try_until_there_is_none_left():
-    """Then a person is asked, and both sides are named."""
-    tries = land_tries(BACK, 2, limit=2)
+def test_a_second_refusal_of_a_merge_is_left_to_a_person():
+    """Whatever `land_tries` still allows; both sides are named."""
+    tries = land_tries(BACK, 2, limit=9)
     again = refuse_merge("markers_left: markers in f", tries, "fleet-1")
     assert (type(again.settlement), again.counts) == (Released, False)
     landing = refused_landing(BACK, again, BROKEN, run=2, now=NOW)
     assert (landing.state, landing.why_back, landing.why) == ("back", "rules", "it conflicts")
-    last = refuse_merge("markers_left", land_tries(landing, 3, limit=2), "fleet-1")
+    last = refuse_merge("markers_left", land_tries(landing, 3, limit=9), "fleet-1")
     assert isinstance(last.settlement, Blocked)
     for words in ("fleet-1", "fleet-2 (Theirs)", "main", "2 times"):
         assert words in last.why

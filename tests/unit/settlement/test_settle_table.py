@@ -116,6 +116,11 @@ ROWS = [
         facts(claim=DONE, verdict=LOST_WORK, land_tries=LandTries(made=2, limit=3)),
     ),
     (
+        "Finished, claimed, and it does so again",
+        Finished(),
+        facts(claim=DONE, verdict=LOST_WORK, land_tries=LandTries(made=2, limit=3, refusals=1)),
+    ),
+    (
         "Finished, claimed, and it does so after the last of `land_tries`",
         Finished(),
         facts(claim=DONE, verdict=LOST_WORK, land_tries=LandTries(made=3, limit=3)),
