@@ -166,7 +166,7 @@ def test_a_recorded_run_ends_as_it_did(name):
         case LimitExceeded(limit=limit):
             assert outcome.limit == limit
             assert outcome.detail.startswith("Reached maximum")
-        case RateLimited(limit=limit) if limit.kind == "outage":
+        case RateLimited(limit=limit):
             assert outcome == RateLimited(limit=limit, detail=reading.error)
             assert reading.error
         case _:

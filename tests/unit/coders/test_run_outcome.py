@@ -19,6 +19,8 @@ STARTED = Event(kind="session_started", session_id="s")
 SAID = Event(kind="assistant_text", text="All done.")
 GOOD = Event(kind="session_ended", terminal="success")
 OUTAGE = RateLimit(kind="outage", status="rejected")
+OVERLOAD = RateLimit(kind="overload", status="rejected")
+THROTTLE = RateLimit(kind="throttle", status="rejected")
 
 
 def bad(reason=None, text="it said"):
@@ -68,8 +70,8 @@ def test_half_a_success_is_a_failure_with_a_reason(how, reason):
         ("max_turns", LimitExceeded(limit="turns", detail="it said")),
         ("budget", LimitExceeded(limit="cost", detail="it said")),
         ("api_error", RateLimited(limit=OUTAGE, detail="it said")),
-        ("overloaded", RateLimited(limit=RateLimit(kind="overload", status="rejected"))),
-        ("rate_limit", RateLimited(limit=RateLimit(kind="throttle", status="rejected"))),
+        ("overloaded", RateLimited(limit=OVERLOAD, detail="it said")),
+        ("rate_limit", RateLimited(limit=THROTTLE, detail="it said")),
         ("refusal", Failed(reason="refusal", detail="it said")),
         ("denied", Failed(reason="denied", detail="it said")),
     ],
@@ -77,6 +79,12 @@ def test_half_a_success_is_a_failure_with_a_reason(how, reason):
 def test_each_reason_has_its_outcome(reason, expected):
     """What must be retried in another way is another type."""
     assert ended(STARTED, bad(reason), exit=1) == expected
+
+
+def test_what_a_cli_printed_in_plain_words_is_the_detail():
+    """`You've hit your session limit` stood in no record."""
+    said = Event(kind="bad", text="You've hit your session limit \u00b7 resets 7:45pm")
+    assert ended(said, exit=1).detail == said.text
 
 
 def test_an_agent_that_talks_of_limits_is_not_limited():

@@ -1,6 +1,7 @@
 """The fold of a run's events."""
 
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -238,6 +239,29 @@ def test_a_time_of_day_in_the_words_of_a_refusal_is_its_reset(words, hour, minut
     local = found.astimezone()
     assert (local.hour, local.minute) == (hour, minute)
     assert timedelta(minutes=-1) < found - NOW <= timedelta(days=1)
+
+
+def test_a_zone_in_brackets_is_that_of_the_time_of_day():
+    """Claude names the user's zone; this machine's clock may have another."""
+    for zone in ("UTC", "America/New_York", "Mars/Olympus"):
+        limit = RateLimit(kind="usage", status="rejected")
+        words = f"You've hit your session limit \u00b7 resets 7:23pm ({zone})"
+        totals = RunTotals()
+        totals.add(Event(kind="rate_limit", ts=NOW, text=words, reason="x", limits=(limit,)))
+        found = totals.refusal("rate_limit").resets_at
+        known = ZoneInfo(zone) if zone != "Mars/Olympus" else None
+        local = found.astimezone(known)
+        assert (local.hour, local.minute) == (19, 23)
+
+
+def test_a_refusal_that_is_not_the_usage_limit_closes_no_window():
+    """In the CLI's own words; the window may be nearly full all the same."""
+    full = RateLimit(kind="five_hour", status="warning", used_percent=97.0, resets_at=NOW)
+    words = "API Error: Request rejected (429) \u00b7 Server is busy (not your usage limit)"
+    totals = RunTotals()
+    totals.add(Event(kind="rate_limit_info", limits=(full,)))
+    totals.add(Event(kind="rate_limit", text=words, reason="rate_limit"))
+    assert totals.refusal("rate_limit").kind == "throttle"
 
 
 @pytest.mark.parametrize("words", ["try again at 25:00 PM", "resets soon", "at 7:21 PM", ""])

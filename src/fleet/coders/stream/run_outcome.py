@@ -69,11 +69,9 @@ def outcome(
     reason = _reason(totals, exit_code, signal, exit_reasons)
     if reason == "never_started":
         reason = startup_cause(stderr) or reason
-    detail = totals.error or _tail(stderr)
+    detail = totals.error or _tail(stderr) or totals.plain[-_DETAIL_CAP:]
     match reason:
-        case "rate_limit" | "overloaded":
-            return RateLimited(limit=totals.refusal(reason))
-        case "api_error":
+        case "rate_limit" | "overloaded" | "api_error":
             return RateLimited(limit=totals.refusal(reason), detail=detail)
         case "prompt_too_long":
             used = totals.tokens

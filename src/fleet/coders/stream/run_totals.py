@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import msgspec
 from msgspec import Struct, field, structs
@@ -15,10 +15,14 @@ from fleet.schemas.budget import MOST_TOKENS
 #: A window that is this full (in percent) is what a refusal without a name was about.
 _FULL = 95
 
-#: How CLIs name the time of day at which a limit ends.
+#: How CLIs name the time of day at which a limit ends, and its zone.
 _CLOCK = re.compile(
-    r"\b(?:try again at|resets(?: at)?) (1[0-2]|0?[1-9])(?::([0-5]\d))? ?([ap]m)\b", re.IGNORECASE
+    r"\b(?:try again at|resets(?: at)?) (1[0-2]|0?[1-9])(?::([0-5]\d))? ?([ap]m)\b"
+    r"(?: \(([A-Za-z][\w+/-]*)\))?",
+    re.IGNORECASE,
 )
+#: How a CLI says that the vendor was busy, and that no window of the account is used up.
+_NOT_USAGE = "not your usage limit"
 #: No window is longer than a month; a number beyond it is a mistake.
 _LONGEST_WAIT = 31 * 86_400.0
 
@@ -117,6 +121,8 @@ class RunTotals(Struct, kw_only=True):
     reason: str = ""
     #: The CLI's own words for `reason`.
     error: str = ""
+    #: The last line that is not of the CLI's format: how some say why they do not begin.
+    plain: str = ""
 
     @property
     def events(self) -> int:
@@ -132,6 +138,8 @@ class RunTotals(Struct, kw_only=True):
                 return
             self.session_id = event.session_id
         self.kinds[event.kind] += 1
+        if event.kind == "bad":
+            self.plain = event.text or self.plain
         if event.version:
             self.version = event.version
         if event.model:
@@ -188,10 +196,13 @@ class RunTotals(Struct, kw_only=True):
         """The limit that a run ran into which was refused for this reason.
 
         In this order: a refused or full window with a reset time, a refused window, a full window,
-        else a limit without a window. An outage is no window's doing, however full that is.
+        else a limit without a window. An outage is no window's doing, however full that is, and
+        neither is a refusal of which the CLI says so.
         """
         if reason == "api_error":
             return RateLimit(kind="outage", status="rejected")
+        if _NOT_USAGE in self.error.lower():
+            return RateLimit(kind="throttle", status="rejected")
         named = [limit for limit in self.limits.values() if limit.status == "rejected"]
         full = [limit for limit in self.limits.values() if (limit.used_percent or 0) >= _FULL]
         dated = [limit for limit in (*named, *full) if limit.resets_at]
@@ -241,13 +252,25 @@ def _dated(limit: RateLimit, event: Event) -> RateLimit:
 
 
 def _at_clock(words: str, since: datetime) -> datetime | None:
-    """The next moment at which this machine's clock shows the time that a CLI's words name."""
+    """The next moment at which the clock shows the time that a CLI's words name, in the zone that
+    they name, or else in this machine's.
+    """
     found = _CLOCK.search(words)
     if found is None:
         return None
     hour, minute = int(found[1]) % 12 + 12 * (found[3].lower() == "pm"), int(found[2] or 0)
-    local = since.astimezone()
+    local = since.astimezone(_zone(found[4] or ""))
     named = local.replace(hour=hour, minute=minute, second=0, microsecond=0)
     # A CLI names whole minutes: one that has just begun is meant, and not the one of tomorrow.
     late = named + timedelta(minutes=1) <= local
     return (named + timedelta(days=late)).astimezone(UTC)
+
+
+def _zone(name: str) -> tzinfo | None:
+    """The zone of this name; None: it is not known."""
+    from zoneinfo import ZoneInfo  # few runs name one
+
+    try:
+        return ZoneInfo(name) if name else None
+    except (KeyError, OSError, ValueError):
+        return None
