@@ -268,6 +268,15 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return (*self.trespasses, *self.findings)
 
 
+class RejectedWork(Struct, frozen=True, kw_only=True):
+    """Files that a rejected run left, and that are part of the work of all runs."""
+
+    run: int
+    #: The rules that its claim broke.
+    rules: tuple[str, ...]
+    files: tuple[str, ...]
+
+
 class Receipt(Struct, frozen=True, kw_only=True):
     """One run as fleet saw it."""
 
@@ -331,6 +340,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
     exam: Exam = Exam()
     #: What the work of all runs changes, which is what lands, where earlier runs have a part in it.
     whole: tuple[FileChange, ...] = ()
+    #: What of `whole` comes from runs whose claim was rejected, and was not changed since.
+    rejected_work: tuple[RejectedWork, ...] = ()
     policy: Policy = Policy()
     #: None before the judgement.
     verdict: Verdict | None = None

@@ -1,6 +1,6 @@
 """A run's receipt: what stream, processes and files tell, put together."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from itertools import islice
@@ -15,8 +15,9 @@ from fleet.plan.find_spec import read_proposed_plan
 from fleet.processes.keeper_client import Ended
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import attempts_before
-from fleet.runs.run_directory import began_at
+from fleet.runs.run_directory import began_at, newest_first
 from fleet.schemas import Outcome, Receipt, Task
+from fleet.schemas.receipt import RejectedWork
 from fleet.settlement.run_record import ExitedRun, RunRecord
 
 _TEXT_CAP = 4000
@@ -70,8 +71,26 @@ def build_receipt(ended: ExitedRun, outcome: Outcome, inspection: Inspection) ->
         checks=inspection.checks,
         exam=inspection.exam,
         whole=inspection.whole,
+        rejected_work=rejected_work(inspection, _earlier(record)) if inspection.whole else (),
         policy=record.policy,
     )
+
+
+def rejected_work(inspection: Inspection, before: Iterable[Receipt]) -> tuple[RejectedWork, ...]:
+    """The files of rejected runs that land with this one. `before`: earlier runs, the last first.
+    A file counts for the last run that changed it.
+    """
+    lands = {file.path for file in inspection.whole}
+    lands -= {file.path for file in inspection.changes.files} if inspection.changes else set()
+    found: list[RejectedWork] = []
+    for each in before:
+        mine = [file.path for file in each.changes.files] if each.changes is not None else []
+        files = tuple(path for path in mine if path in lands)
+        lands.difference_update(files)
+        rules = tuple(finding.rule for finding in each.verdict.broken) if each.verdict else ()
+        if files and rules:
+            found.append(RejectedWork(run=each.run, rules=rules, files=files))
+    return tuple(found)
 
 
 def _destroyed(record: RunRecord) -> tuple[str, ...]:
@@ -104,6 +123,15 @@ def _before(record: RunRecord) -> list[Receipt]:
     """Earlier runs of the series: this one may only have had to report what they did."""
     runs = islice(attempts_before(record.run), _RUNS_BEFORE)
     return [receipt for run in runs if (receipt := receipt_json.read(run)) is not None]
+
+
+def _earlier(record: RunRecord) -> Iterator[Receipt]:
+    """Receipts of all runs before, also from before a person had the task tried again: what they
+    left is in the same clone. The last comes first.
+    """
+    for run in newest_first(record.run.task_dir):
+        if run.number < record.run.number and (receipt := receipt_json.read(run)) is not None:
+            yield receipt
 
 
 def _artifact(receipt: Receipt, task: Task, task_dir: Path, cwd: Path) -> bool | None:

@@ -17,7 +17,7 @@ from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue.protocol import Draft
 from fleet.runs.outcome_history import write_ending
 from fleet.schemas import Blocked, Finished, Lost, Settings, Spend
-from fleet.schemas.waits import SetAside
+from fleet.schemas.waits import OutOfAttempts, SetAside
 from tests.builders import a_run, an_ending
 from tests.repos import Repo
 from tests.settled import settle
@@ -43,6 +43,19 @@ def test_a_clone_is_told_with_the_branch_that_its_work_comes_to(fleet, capsys):
     fleet.home.clone(task.id).mkdir(parents=True)
     show(Parsed({}, (task.id,)))
     assert f"clone:       {fleet.home.clone(task.id)}\n" in capsys.readouterr().out
+
+
+def test_a_task_whose_runs_were_rejected_offers_to_begin_anew(fleet, capsys):
+    """Its clone holds what they left; a task that a person blocked has no such offer."""
+    task = fleet.queue.add(Draft(title="t"))
+    clone_record.write(fleet.home, task.id, CloneRecord(repository="/repo", commit="c", made=True))
+    anew = f"fleet retry --fresh {task.id}\n"
+    fleet.queue.reopen_task(task, by="us", waits=OutOfAttempts(why="no", made=3, limit=3))
+    show(Parsed({}, (task.id,)))
+    assert anew in capsys.readouterr().out
+    fleet.queue.reopen_task(fleet.get(task.id), by="us", waits=SetAside(note="later"))
+    show(Parsed({}, (task.id,)))
+    assert anew not in capsys.readouterr().out
 
 
 def test_a_task_that_does_not_run_says_why(fleet, tmp_path, capsys):

@@ -10,7 +10,8 @@ from msgspec import structs
 from fleet.cli import task_ids
 from fleet.cli.inspect.task import show_receipt
 from fleet.config import Config
-from fleet.schemas import Command, Finding, Receipt, Usage, Verdict
+from fleet.schemas import Changes, Command, FileChange, Finding, Policy, Receipt, Usage, Verdict
+from fleet.schemas.receipt import RejectedWork
 from fleet.schemas.shown_text import ending_words
 
 
@@ -109,3 +110,30 @@ def test_help_does_not_wait_for_a_queue_that_hangs(monkeypatch):
     never = Event()
     assert task_ids.best_effort(lambda _: ["fleet-a"]) == ["fleet-a"]
     assert task_ids.best_effort(lambda _: [str(never.wait(60))]) == ()
+
+
+def test_what_rejected_runs_left_is_named_with_the_way_to_begin_anew(capsys):
+    """The checks of this run passed, and an earlier one's files land with it."""
+    left = RejectedWork(run=1, rules=("fewer_tests",), files=("tests/a.py",))
+    receipt = Receipt(
+        task_id="fleet-a", run=2, coder="claude", claim="done", verdict=Verdict(checked=True),
+        rejected_work=(left,), policy=Policy(work_in="clone"),
+    )  # fmt: skip
+    show_receipt(receipt, as_json=False)
+    shown = capsys.readouterr().out
+    assert "left over:  tests/a.py: from run 1, rejected (fewer_tests)" in shown
+    assert "fleet retry --fresh fleet-a" in shown
+
+
+def test_a_rejected_run_that_changed_files_offers_to_begin_anew(capsys):
+    """Its files stay in the clone, and the next run begins with them."""
+    changed = Changes(base="b", files=(FileChange(path="a", kind="added", added=1),))
+    receipt = Receipt(
+        task_id="fleet-a", run=1, coder="claude", claim="done", changes=changed,
+        verdict=Verdict(findings=(Finding(rule="verify_failed", what="no"),)),
+        policy=Policy(work_in="clone"),
+    )  # fmt: skip
+    show_receipt(receipt, as_json=False)
+    assert "fleet retry --fresh fleet-a" in capsys.readouterr().out
+    show_receipt(structs.replace(receipt, policy=Policy(work_in="directory")), as_json=False)
+    assert "--fresh" not in capsys.readouterr().out

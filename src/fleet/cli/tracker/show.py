@@ -22,6 +22,7 @@ from fleet.control.view.read_now import rows_of
 from fleet.home.landing_json import Landing
 from fleet.schemas import Task, named
 from fleet.schemas.shown_text import duration, ending_words, first_line, moment, one_line
+from fleet.schemas.waits import CannotLand, OutOfAttempts, OutOfScope
 
 #: A row of the page: a name (empty: the row continues the one above) and a text.
 ShownField = tuple[str, str]
@@ -54,6 +55,7 @@ def show_task(fleet: Control, task: Task, now: datetime) -> None:
     rows += [*_times(task, now), *_settings(details), *_budgets(details)]
     rows += _code(fleet, details)
     rows += _clone(details, has_landed=has_landed)
+    rows += _anew(task, details)
     rows += [*_runs(details), *_tail(task), *_waits(details, known, now), *_messages(details)]
     for name, value in rows:
         print_row(name, one_line(value), 13)
@@ -152,6 +154,13 @@ def _clone(details: TaskDetails, *, has_landed: bool) -> list[ShownField]:
     clone = ("clone", "removed" if details.clone_is_gone else details.clone)
     work = ("work", f"comes to the branch {details.branch} of {details.repository}")
     return [clone] if has_landed else [clone, work]
+
+
+def _anew(task: Task, details: TaskDetails) -> list[ShownField]:
+    """How to have a task that was rejected done without what its runs left in the clone."""
+    if not details.clone or not isinstance(task.waits, OutOfAttempts | OutOfScope | CannotLand):
+        return []
+    return [("anew", f"without what its runs left: fleet retry --fresh {task.id}")]
 
 
 def _budgets(details: TaskDetails) -> list[ShownField]:

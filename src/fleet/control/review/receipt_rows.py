@@ -107,6 +107,7 @@ def receipt_rows(receipt: Receipt) -> Iterator[ReceiptRow]:
         yield ReceiptRow("denied", one_line(call))
     yield from _changes(receipt.changes)
     yield from _whole(receipt.whole)
+    yield from _rejected(receipt)
     if receipt.artifacts:
         yield ReceiptRow("artifacts", ", ".join(map(one_line, receipt.artifacts)))
     if receipt.swept:
@@ -190,6 +191,20 @@ def _whole(files: Sequence[FileChange]) -> Iterator[ReceiptRow]:
         yield ReceiptRow("", f"{file.kind:<8}{one_line(file.path)}  +{file.added} -{file.removed}")
     if len(files) > _MOST:
         yield ReceiptRow("", f"… and {len(files) - _MOST} more (--json)")
+
+
+def _rejected(receipt: Receipt) -> Iterator[ReceiptRow]:
+    """What rejected runs left in the work, and how to begin without it."""
+    for each in receipt.rejected_work[:_MOST]:
+        names = ", ".join(map(one_line, each.files[:_MOST]))
+        more = f" and {len(each.files) - _MOST} more" if len(each.files) > _MOST else ""
+        text = f"{names}{more}: from run {each.run}, rejected ({', '.join(each.rules)})"
+        yield ReceiptRow("left over", text, "part of the work", "yellow")
+    verdict, changed = receipt.verdict, receipt.changes is not None and receipt.changes.count
+    broke = verdict is not None and verdict.broken and (changed or receipt.whole)
+    if receipt.policy.work_in == "clone" and (receipt.rejected_work or broke):
+        line = f"fleet retry --fresh {receipt.task_id}"
+        yield ReceiptRow("anew", f"without what rejected runs left: {line}")
 
 
 def _changes(changes: Changes | None) -> Iterator[ReceiptRow]:

@@ -551,8 +551,15 @@ export interface Receipt {
   checks: Check[];
   exam: Exam;
   whole: FileChange[];
+  rejected_work: RejectedWork[];
   policy: Policy;
   verdict: Verdict | null;
+}
+
+export interface RejectedWork {
+  run: number;
+  rules: string[];
+  files: string[];
 }
 
 export interface Result {

@@ -98,7 +98,11 @@ function Shown({receipt, id}) {
         : html`<p class="soft">${changes ? 'No file differs.'
           : 'The directory is in no git repository: fleet does not know.'}</p>`}
       ${changes?.lost_files ? html`<p class="bad">
-        ${plural(changes.lost_files, 'file')} lost (${bytes(changes.lost_bytes)})</p>` : ''}</section>
+        ${plural(changes.lost_files, 'file')} lost (${bytes(changes.lost_bytes)})</p>` : ''}
+      ${receipt.rejected_work.map((left) => html`<p class="warn" dir="auto">Left over from run ${left.run}, which was
+        rejected (${left.rules.join(', ')}): ${visible(left.files.slice(0, 20).join(', '))}${left.files.length > 20
+        ? ` and ${left.files.length - 20} more` : ''}. Without it: <code>fleet retry --fresh ${id}</code></p>`)}
+    </section>
     <section><h3>What it used</h3><${Used} receipt=${receipt}/></section>
     ${receipt.commands.length ? html`<section>
       <h3>Commands <span class="faint">${receipt.commands.length + receipt.more_commands}</span></h3>
