@@ -70,6 +70,22 @@ def test_what_a_package_holds_back_is_told_with_its_way_on(fleet):
     assert (found.group, found.until) == ("needs_you", later)
 
 
+def test_a_task_that_is_released_during_the_read_is_one_row(fleet, monkeypatch):
+    """Each status is a read of its own."""
+    task, find, given_back = fleet.queue.add(Draft(title="t")), fleet.queue.find, []
+    (lease,) = fleet.queue.claim("me", ttl=timedelta(minutes=1))
+
+    def released_after_the_first(want):
+        found = find(want)
+        if not given_back:
+            given_back.append(settle(fleet.queue, lease, Released()))
+        return found
+
+    monkeypatch.setattr(fleet.queue, "find", released_after_the_first)
+    rows = NowReader(fleet).read(NOW).rows
+    assert [(row.id, row.status) for row in rows] == [(task.id, "open")]
+
+
 def test_a_task_that_an_earlier_fleet_put_off_still_says_until_when(fleet):
     """Without the reason, which was not stored."""
     task = fleet.queue.add(Draft(title="t"))

@@ -232,7 +232,7 @@ def _waits(details: TaskDetails, known: Mapping[str, TaskRow], now: datetime) ->
         return [*rows, ("waits" if row.state == "waiting" else "why", f"{why}{way}")]
     left = (row.until - now).total_seconds()
     when = moment(row.until, now) + (f" (in {duration(left)})" if left > 0 else "")
-    return [*rows, ("not before", f"{when}: {why}")]
+    return [*rows, ("not before", f"{when}: {why}{way}")]
 
 
 def _messages(details: TaskDetails) -> list[ShownField]:

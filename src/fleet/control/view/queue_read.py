@@ -63,13 +63,16 @@ _Selected = tuple[Sequence[Task], Sequence[Task], Mapping[str, int]]
 def _by_status(fleet: Control, since: datetime, shown: int) -> _Selected:
     """The tasks that are not closed, those that were closed since, and how many there are."""
     queue = fleet.queue
-    tasks = [
-        task
+    # By id: a task whose status changes between two of these reads is in both.
+    tasks = {
+        task.id: task
         for statuses, limit in _GROUPS
         for task in queue.find(Filter(statuses=statuses, limit=shown if limit else None))
-    ]
+    }
     done = queue.find(Filter(statuses=("closed",), closed_since=since))
-    return tasks, done, queue.counts()
+    ended = {task.id for task in done}
+    left = [task for task in tasks.values() if task.id not in ended]
+    return left, done, queue.counts()
 
 
 def _in_one_call(fleet: Control, since: datetime, shown: int) -> _Selected:
