@@ -36,6 +36,7 @@ RECORDS = {
     "Ready": "what the parts of a start found for a run, one field a part",
     "Receipt": "receipt.json",
     "RunSpec": "run.json",
+    "RunTotals": "what a stream told of a run, one field a figure",
     "Settings": "task.json",
     "TaskRow": "a row of *now*: docs/api.md",
     "WholeTask": "all that belongs to one task: docs/api.md",

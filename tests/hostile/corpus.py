@@ -133,7 +133,7 @@ MEDDLING = (
 STALLING = (
     Vice(
         name="asks_to_log_in",
-        status="blocked",
+        status="open",
         outcome="Failed",
         why="auth",
         wishes=limited(),

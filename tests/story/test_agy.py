@@ -105,14 +105,14 @@ def test_a_used_up_quota_cools_the_coder_until_it_resets(agency):
     assert agency.task(other).not_before >= window.resets_at
 
 
-def test_a_signed_out_account_blocks_the_task_and_costs_nothing(agency):
-    """No retry heals it; a person has to sign in."""
+def test_a_signed_out_account_is_held_and_costs_nothing(agency):
+    """No retry heals it: a person has to sign in, and the task waits for that."""
     task = agency.plays("signed_out")
     agency.work()
     (ending,) = agency.endings(task)
     assert (ending.outcome.reason, ending.counts) == ("auth", False)
-    assert agency.status(task) == "blocked"
-    assert "sign in" in agency.task(task).notes
+    assert agency.status(task) == "open"
+    assert "sign in" in agency.fleet("show", task).stdout
 
 
 def test_a_silent_one_is_stopped_for_certain(agency):

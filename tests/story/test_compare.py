@@ -246,12 +246,12 @@ def test_nothing_of_the_users_is_touched_by_a_pick_that_cannot_be(scene):
     task_id = a_task(scene)
     compare(scene, task_id, "--with", "neat", "--with", "messy", "--run")
     (scene.project / "a").write_text("mine\n")
-    assert "not committed: a" in compare(scene, task_id, "--pick", "neat", code=7)
+    assert "changes to a" in compare(scene, task_id, "--pick", "neat", code=7)
     assert (scene.project / "a").read_text() == "mine\n"
     scene.repo.git("checkout", "-q", "a")
 
     (scene.project / "b").write_text("mine\n")
-    assert "b is not git's" in compare(scene, task_id, "--pick", "messy", code=7)
+    assert "where b is not in git" in compare(scene, task_id, "--pick", "messy", code=7)
     assert (scene.project / "b").read_text() == "mine\n"
     (scene.project / "b").unlink()
 

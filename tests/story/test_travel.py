@@ -11,7 +11,7 @@ import pytest
 from fleet.home import Home, landing_json, make_home, owner_file
 from fleet.queue.protocol import Filter
 from fleet.queue.sql.postgres import open_postgres
-from tests.builders import look_on
+from tests.builders import UNASKED, look_on
 from tests.conftest import need, only_slow
 from tests.repos import ENV, Repo
 from tests.story.scene import ACTOR, Scene
@@ -36,7 +36,8 @@ class HostScene(Scene):
         self.project = project or root
         make_home(self.home)
         chosen = {"coder": "actor", "retry_wait_s": 1, "grace_s": 1, "queue": dsn}
-        self.settings = {**chosen, "land": "auto", "max_concurrent": 2, **settings}
+        lands = {**UNASKED, "work_in": "clone", "land": "auto"}
+        self.settings = {**chosen, **lands, "max_concurrent": 2, **settings}
         self.configure()
         self.coder("actor", ACTOR)
         self.queue = open_postgres(dsn)

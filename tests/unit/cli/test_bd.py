@@ -157,7 +157,7 @@ def test_a_task_without_a_check_says_so_when_it_is_made(fleet, tmp_path, monkeyp
     assert bd(["create", "x"]) == 0
     said = capsys.readouterr()
     assert said.err == (
-        "no verify command: the work stays unchecked;"
+        "no verify command: finished work waits for your approval;"
         " --verify 'CMD' or: fleet config set --project . verify=…\n"
     )
     assert "verify" not in said.out
@@ -182,14 +182,14 @@ def test_the_first_task_of_a_project_proposes_a_check_and_writes_it_on_a_yes(
     attended(monkeypatch, "\n")
     assert bd(["create", "x"]) == 0
     said = capsys.readouterr().err
-    assert "Check each with `go test ./...` (go.mod) from now on? [y/N]" in said
-    assert "the work stays unchecked" in said
+    assert "Check each with `go test ./...` (go.mod; not tried) from now on? [y/N]" in said
+    assert "finished work waits for your approval" in said
     attended(monkeypatch, "y\n")
     bd(["create", "x"])
     assert "[y/N]" not in capsys.readouterr().err
     (fleet.home.path / "proposed.json").unlink()
     bd(["create", "x"])
-    assert "verify = go test ./...  [" in capsys.readouterr().err
+    assert "verify=go test ./...  [" in capsys.readouterr().err
     assert load(fleet.home.config).project(str(tmp_path / "work")).verify == ("go test ./...",)
     bd(["create", "x"])
     assert capsys.readouterr().err == ""
