@@ -54,7 +54,7 @@ class Claimer(Duty):
         #: What is left waits for a person. Only meant while idle.
         self.waits_for_person = False
         self._idle_text = ""
-        #: Why no run begins, as the log says already.
+        #: The gate that holds all tasks, as the log says already.
         self._said = ""
         #: The host has let others ask first.
         self._let_others_first = False
@@ -104,9 +104,9 @@ class Claimer(Duty):
         self.want()
 
     def say_held(self, wait: Wait) -> None:
-        """Tell the log once why no run begins."""
-        if self._said != wait.reason:
-            self._said = wait.reason
+        """Log once which gate lets no run begin: the figures in its reason may change."""
+        if self._said != wait.gate:
+            self._said = wait.gate
             state = self._state
             state.log.say(_ACTIONS.get(wait.gate, "held"), f"no run begins: {wait.words}")
 
