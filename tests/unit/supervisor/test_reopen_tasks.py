@@ -7,6 +7,7 @@ import pytest
 from fleet.accounts.choose_account import AccountWait
 from fleet.config import Config
 from fleet.config.projects import Project
+from fleet.home.status_file import PAUSED
 from fleet.schemas import Spend
 from fleet.spending.budget_gates import BudgetWait
 from fleet.spending.budgets import day_of, next_day
@@ -65,3 +66,20 @@ def test_a_task_that_waited_for_a_budget_is_woken_without_an_account(state, woke
     monkeypatch.setattr(reopen_tasks, "why_waits", lambda *_: busy)
     wake_all(state)
     assert woken == {"budget": ["fleet-1"], "account": []}
+
+
+def test_a_task_with_room_is_woken_while_fleet_is_paused(state, woken):
+    """The end of the pause wakes no task: it would wait for an account that has room."""
+    state.apply(settings())
+    (state.home.path / PAUSED).touch()
+    assert why_waits(state, a_task(cwd="/srv")).gate == "pause"
+    wake_all(state)
+    assert woken == {"budget": ["fleet-1"], "account": ["fleet-2"]}
+
+
+def test_files_that_cannot_be_read_end_no_supervisor(state):
+    """A task is asked about outside of its start, where nothing else meets the error."""
+    state.apply(settings())
+    wait = why_waits(state, a_task(cwd=f"/srv/{'x' * 300}"))
+    assert wait.gate == "invalid"
+    assert "File name too long" in wait.reason

@@ -14,11 +14,12 @@ from fleet.runs import closed_by_hand
 from fleet.runs.outcome_history import believed_ending, was_put_off
 from fleet.runs.run_directory import began_at, latest_run
 from fleet.schemas import Blocked, Lease, Task
+from fleet.schemas.task_state import Wait
 from fleet.schemas.waits import PAST_FLEET, Asks, ClosedPastFleet, words
 from fleet.settlement.end_run import is_answered
 from fleet.spending.budget_gates import BudgetWait
 from fleet.spending.budgets import begins_a_day
-from fleet.supervisor.start.ask_gates import why_waits
+from fleet.supervisor.start.ask_gates import holds_all, why_waits
 from fleet.supervisor.state import QueueChanged, SupervisorState
 
 #: How many waiting tasks are looked at when an account has room: the most urgent come first.
@@ -39,8 +40,10 @@ def wake_next(state: SupervisorState) -> None:
     """
 
     def first(tasks: list[Task]) -> None:
+        of_all = holds_all(state)
         looked_at = (task for task in tasks[:_LOOK_AT] if _was_put_off(state, task))
-        task = next((task for task in looked_at if why_waits(state, task) is None), None)
+        free = (task for task in looked_at if _has_room(why_waits(state, task), of_all))
+        task = next(free, None)
         if task is None:
             state.accounts.full_accounts.clear()
         else:
@@ -55,17 +58,24 @@ def wake_all(state: SupervisorState) -> None:
     """
 
     def each(tasks: list[Task]) -> None:
-        paid, seated = list[Task](), list[Task]()
+        paid, seated, of_all = list[Task](), list[Task](), holds_all(state)
         for task in (task for task in tasks if _was_put_off(state, task)):
             held = why_waits(state, task)
             if task.not_before and begins_a_day(task.not_before):  # it was a budget that was spent
                 paid += [] if isinstance(held, BudgetWait) else [task]
-            elif held is None:
+            elif _has_room(held, of_all):
                 seated.append(task)
         wake(state, paid, "budget")
         wake(state, seated, "account")
 
     waiting_tasks(state, each)
+
+
+def _has_room(held: Wait | None, of_all: Wait | None) -> bool:
+    """Whether nothing but what holds all tasks is in a task's way. A claim asks about that again,
+    and its end wakes no task.
+    """
+    return held is None or (of_all is not None and held.gate == of_all.gate)
 
 
 def wake_for_base(state: SupervisorState) -> None:

@@ -77,8 +77,8 @@ def why_waits(state: SupervisorState, task: Task) -> Wait | None:
     """Why a task that was put off could not start now; None: no gate holds the task."""
     try:
         found = ask(state, structs.replace(task, not_before=None), None, tried=True)
-    except FleetError as error:
-        return Wait(gate="invalid", reason=error.message)
+    except (FleetError, OSError) as error:  # which its start finds, and a person is told then
+        return Wait(gate="invalid", reason=str(error))
     return found if isinstance(found, Wait) else found.wait
 
 
