@@ -25,7 +25,6 @@ ALLOWED = {
     ("forge/gitea.py", "word in answer.why.lower()"): "the words of Gitea",
     ("git/mirror/result_refs.py", "_NO_SUCH_REF in done.why"): "the words of git",
     ("tui/views/task_pages.py", "run.why.strip().partition('\\n')"): "shown on one line",
-    ("tui/views/timeline_lanes.py", "each.why.startswith(each.verdict)"): "no word is shown twice",
 }
 
 

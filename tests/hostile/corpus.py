@@ -38,7 +38,7 @@ def limited(**limits: float) -> dict[str, object]:
 
 def caught(name: str, rule: str, **wishes: object) -> Vice:
     """A claim that is not believed."""
-    return Vice(name=name, status="blocked", why="rejected: ", broke=(rule,), wishes=wishes)
+    return Vice(name=name, status="blocked", why=f"{rule}: ", broke=(rule,), wishes=wishes)
 
 
 def unchanged(name: str) -> Vice:

@@ -136,7 +136,7 @@ def test_a_session_that_is_gone_is_begun_afresh_and_costs_nothing(house, gate, c
         gate.reached()
         until_told(here, gate.command)
         kill_run(here.runs[0])
-        hear(supervisor, "released: lost")
+        hear(supervisor, "failed: lost")
         supervisor.kill()
         supervisor.wait()  # until it is gone it is the home's only one
         for home, kept in (("CLAUDE_CONFIG_DIR", "projects"), ("CODEX_HOME", "sessions")):

@@ -79,7 +79,7 @@ def test_at_the_limit_the_task_is_blocked_as_rejected(tmp_path):
     assert scene.supervise("--until-idle").wait(PATIENCE) == NEEDS_YOU
     task = scene.task(task_id)
     assert task.status == "blocked"
-    assert "rejected: verify_failed: `false` ended with 1 (attempt 2 of 2)" in task.notes
+    assert "verify_failed: `false` ended with 1 (attempt 2 of 2)" in task.notes
 
 
 def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path):

@@ -39,7 +39,7 @@ def print_row(name: str, value: str, column: int) -> None:
 
 def row(name: str, value: str, column: int) -> str:
     """What `print_row` prints."""
-    head = f"{name}:" if name else ""
+    head = f"{name}: " if name else ""
     return f"{head:<{column}}{folded(value, column)}"
 
 

@@ -22,7 +22,7 @@ RowState = Literal[
 StyledLine = tuple[str, str]
 
 #: What fleet notes in a task that goes back to an agent, and in one that has landed.
-_SENT_BACK = re.compile(r"sent back \(\d+\), as it does not land: (.+)")
+_SENT_BACK = re.compile(r"sent back to its agent \(try \d+\): (.+)")
 _LANDED = re.compile(r"\[landed on (\S+) as (\w{7})")
 
 

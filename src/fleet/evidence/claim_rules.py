@@ -359,9 +359,9 @@ def _where(check: Check) -> str:
         return ""
     lacks = f" There was no {', no '.join(check.lacks)}." if check.lacks else ""
     return (
-        "\n(It ran in a fresh checkout of what the run left, committed or not, without what git"
-        f" ignores.{lacks} What it needs of that a person lists as `share` of the project, or has"
-        " `setup` commands make: fleet config set --project DIR share=PATH.)"
+        "\n(It ran in a fresh checkout of what the run left, without files that git ignores."
+        f"{lacks} A person can link one into it: fleet config set --project DIR share=PATH, or have"
+        " it made by `setup` commands.)"
     )
 
 

@@ -232,7 +232,7 @@ class LandingSettler:
         landing = landing_json.believed(self._home, task.id)
         if landing is None or not task.waits_to_land:
             return
-        note = f"sent back ({landing.tries}), as it does not land: {landing.why}"
+        note = f"sent back to its agent (try {landing.tries}): {landing.why}"
         self._bind(task)
         try:
             self._queue.reopen_task(task, by=self.by, note=note)

@@ -38,7 +38,7 @@ def failing(output: str, branch: str, against: tuple[LandedWork, ...]) -> Unland
     command = output.partition("\n")[0].removeprefix("$ ")
     return Unlandable(
         why="verify",
-        words=f"together with {branch} it fails: {command}",
+        words=f"`{command}` fails once merged with {branch}",
         output=output,
         against=against,
     )

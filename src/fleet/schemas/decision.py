@@ -29,6 +29,8 @@ class Decision(Struct, frozen=True, kw_only=True):
     #: The run was an attempt and goes into the retry limit.
     counts: bool
     why: str
+    #: The same as the log tells it, with the number of the run and the next attempt; empty: `why`.
+    told: str = ""
 
 
 def released(

@@ -299,7 +299,7 @@ def _compared(task_id: str, over: int, entries: int) -> Standing:
     if over < entries:
         reason = f"{over} of {entries} entries are over"
         return Standing(state="waiting", reason=reason, way_on=way)
-    reason = f"{entries} entries are over: one is to be picked"
+    reason = f"{entries} entries are over; pick one"
     return Standing(state="needs approval", reason=reason, way_on=way)
 
 

@@ -47,6 +47,7 @@ from fleet.schemas.event import Reason
 from fleet.schemas.outcome import leaves_claim, named
 from fleet.schemas.policy import DAY_BUDGETS, Requirement
 from fleet.schemas.receipt import TAMPERED
+from fleet.schemas.shown_text import duration
 from fleet.schemas.waits import (
     MARK,
     Asks,
@@ -274,7 +275,7 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
     if verdict.findings:
         if tuple(finding.rule for finding in verdict.findings) == UNCHANGED:
             return _unchanged(claim.done, facts)
-        return _attempt(f"rejected: {_listed(verdict.findings)}", facts, now)
+        return _attempt(_listed(verdict.findings), facts, now)
     if not _is_enough(verdict, facts) and facts.lands_on is None:
         # Of work that lands, the landing says so and waits for a person.
         return blocked(NeedsApproval(reasons=(unproved(facts.diffstat),)), facts.task_id)
@@ -426,7 +427,15 @@ def _attempt(why: str, facts: Facts, now: datetime) -> Decision:
         return Decision(settlement=Blocked(waits=waits), counts=True, why=text)
     backoff = Backoff(facts.wait, max(_LONGEST_WAIT, facts.wait))
     pause = backoff.pause(made - 1) * (1 + facts.jitter / 2)
-    return structs.replace(released(why, now + pause, waits=_failed(why)), counts=True)
+    decision = released(why, now + pause, waits=_failed(why))
+    return structs.replace(decision, counts=True, told=_told(why, made, pause, facts))
+
+
+def _told(why: str, made: int, pause: timedelta, facts: Facts) -> str:
+    """The failure and the next attempt on one line; what a command printed follows below."""
+    head, line_end, rest = plain_text(why).partition("\n")
+    next_one = f"retry {made + 1} of {facts.retry_limit} in {duration(pause.total_seconds())}"
+    return f"run {facts.run} failed: {head.rstrip(':')}; {next_one}{line_end}{rest}"
 
 
 def _failed(why: str) -> PutOff:

@@ -182,7 +182,8 @@ def _answered(
     elif isinstance(settlement, Blocked):
         go_on_if_answered(state, lease.task, task_dir)
     if logged or lost is not None:
-        state.log.say(kind, f"{task_id}: {kind}: {text}", task_dir=task_dir, task=task_id)
+        told = decision.told if lost is None and decision.told else f"{kind}: {text}"
+        state.log.say(kind, f"{task_id}: {told}", task_dir=task_dir, task=task_id)
     state.events.append(TaskSettled(task_id, None if lost is not None else settlement))
 
 

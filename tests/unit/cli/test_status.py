@@ -7,6 +7,7 @@ import pytest
 from fleet.accounts.account_state import LimitRefused
 from fleet.accounts.account_store import open_accounts
 from fleet.cli.run.status import rows
+from fleet.cli.terminal_text import row
 from fleet.config import Config
 from fleet.control import Control
 from fleet.control.pause import pause, unpause
@@ -78,3 +79,9 @@ def test_pause_and_resume_say_whether_they_changed_anything(fleet):
         True,
         False,
     ]
+
+
+def test_a_long_state_keeps_its_distance_from_the_task():
+    """The name of a row may be wider than its column."""
+    assert row("needs approval", "fleet-a", 12) == "needs approval: fleet-a"
+    assert row("queue", "fine", 12) == "queue:      fine"

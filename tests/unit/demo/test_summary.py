@@ -39,7 +39,7 @@ def ending(end):
 
 
 LANDED = "all 8 files were there (Commands: find, lend) [run 1] [landed on main as 0123456789ab]"
-BACK = "sent back (1), as it does not land: it conflicts with main in README.md"
+BACK = "sent back to its agent (try 1): it conflicts with main in README.md"
 
 
 def row(demo_task, number):

@@ -110,7 +110,7 @@ def test_a_conflict_goes_back_with_its_files_and_what_landed_since(place):
     landing = place.landing(second)
     assert (landing.state, landing.why_back, landing.tries) == ("back", "conflict", 1)
     assert landing.conflict == ("part-0",)
-    assert "sent back (1), as it does not land: it conflicts with main in part-0" in (
+    assert "sent back to its agent (try 1): it conflicts with main in part-0" in (
         place.queue.get(second).notes
     )
     assert place.shown("part-0") == "one"

@@ -353,7 +353,8 @@ def test_an_outage_is_told_in_the_vendors_words():
 def test_a_rejected_task_carries_what_was_missed():
     """The next agent is told, and so is the person who finds it blocked."""
     again = decide(Finished(), facts(claim=DONE, verdict=REJECTED), NOW)
-    assert again.why == "rejected: no_tools: it used no tool"
+    assert again.why == "no_tools: it used no tool"
+    assert again.told == "run 1 failed: no_tools: it used no tool; retry 2 of 3 in 10s"
     last = decide(Finished(), facts(claim=DONE, verdict=REJECTED, past=History(attempts=2)), NOW)
     assert last.settlement == Blocked(waits=OutOfAttempts(why=again.why, made=3, limit=3))
 

@@ -35,7 +35,7 @@ def status(line: Parsed) -> int:
         print_json(found)
     else:
         for name, value in rows(found, now):
-            print_row(name, one_line(value), 16)
+            print_row(name, one_line(value), 12)
     return 0 if found.running else 1
 
 

@@ -231,13 +231,13 @@ def _blocked(task: Task, ending: Ending | None, last: Receipt | None) -> tuple[E
         return "stopped", why
     verdict = last.verdict if last is not None else None
     if verdict is not None and verdict.state == "out of scope":
-        return "out of scope", why.removeprefix("out of scope: ")
+        return "out of scope", "; ".join(f"{each.rule}: {each.what}" for each in verdict.trespasses)
     if isinstance(ending.outcome, NeedsHuman) or (
         last and last.claim is None and not ending.counts
     ):
         return "asks", why
     if last is not None and last.claim is not None:
-        return "rejected", why.removeprefix("rejected: ")
+        return "rejected", why
     return "failed", why
 
 

@@ -71,8 +71,8 @@ def _segment(each: Segment, at: datetime, width: int) -> list[SpanLine]:
         (said(each.title), ""),
     )
     words = f"{moment(each.start, at.astimezone())}, {took}, {each.coder} {each.model}".rstrip()
-    told = each.why.startswith(each.verdict)  # so most reasons begin
-    ended = f"{each.outcome} {'' if told else each.verdict}".strip() or "goes on"
+    rejected = "rejected" if each.verdict == "rejected" else ""  # the reason has the other verdicts
+    ended = f"{each.outcome} {rejected}".strip() or "goes on"
     lines = [head, *fact("", f"run {each.run}: {words}", width, "dim", 2)]
     lines += fact("", f"{ended}{': ' if each.why else ''}{_first(each.why)}", width, style, 2)
     return lines
