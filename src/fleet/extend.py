@@ -281,6 +281,15 @@ class Gate(Protocol):
         return self.why_none(at)
 
 
+#: The gates of fleet that hold all tasks, in their order.
+HOME_GATES = (
+    "fleet.home.start_gates:Supervised",
+    "fleet.home.start_gates:NotPaused",
+    "fleet.home.start_gates:QueueAnswers",
+    "fleet.home.start_gates:MachineHasRoom",
+    "fleet.spending.budget_gates:DayBudget",
+    "fleet.home.start_gates:SlotIsFree",
+)
 #: The gates of fleet in the order in which people are told: first what concerns the task alone,
 #: then what it shares with others, last what holds all tasks.
 GATES = (
@@ -299,13 +308,13 @@ GATES = (
     "fleet.accounts.account_gate:AccountRoom",
     "fleet.home.start_gates:NotPutOff",
     "fleet.queue.sql.hosts.host_gate:HostFits",
-    "fleet.home.start_gates:Supervised",
-    "fleet.home.start_gates:NotPaused",
-    "fleet.home.start_gates:QueueAnswers",
-    "fleet.home.start_gates:MachineHasRoom",
-    "fleet.spending.budget_gates:DayBudget",
-    "fleet.home.start_gates:SlotIsFree",
+    *HOME_GATES,
 )
+
+
+def home_gates() -> Iterator[Gate]:
+    """Fleet's gates that hold all tasks. A gate is loaded only once it is asked."""
+    return (_named(name)() for name in HOME_GATES)
 
 
 @cache

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 import msgspec
 from msgspec import UNSET
@@ -13,7 +13,7 @@ from fleet.errors import BadInput, NotFound
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Settings, Task
 from fleet.schemas.shown_text import harmless
-from fleet.schemas.task_state import Standing
+from fleet.schemas.task_state import Standing, TaskState
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +56,18 @@ GLOBAL = (
 )
 
 
+class TasksNow(Protocol):
+    """How tasks stand by all that a home knows of them."""
+
+    def states(self, tasks: Sequence[Task]) -> Mapping[str, TaskState]:
+        """The state of each, for lists."""
+        ...
+
+    def standings(self, tasks: Sequence[Task]) -> Mapping[str, Standing]:
+        """The state of each with the reason, for pages."""
+        ...
+
+
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One command line with all that the verb needs."""
 
@@ -75,7 +87,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     #: The directory whose repository may name the user; None: no person called from one.
     cwd: Path | None = None
     #: How tasks stand by all that the home knows of them; None: by their rows alone.
-    standing: "Callable[[Sequence[Task]], Mapping[str, Standing]] | None" = None
+    stands: TasksNow | None = None
 
     @property
     def json(self) -> bool:
@@ -103,7 +115,11 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     def standings(self, tasks: Sequence[Task]) -> Mapping[str, Standing]:
         """How these tasks stand, for people; empty: their rows alone tell."""
-        return {} if self.standing is None or not tasks else self.standing(tasks)
+        return {} if self.stands is None or not tasks else self.stands.standings(tasks)
+
+    def states(self, tasks: Sequence[Task]) -> Mapping[str, TaskState]:
+        """The states of these tasks, for people; empty: their rows alone tell."""
+        return {} if self.stands is None or not tasks else self.stands.states(tasks)
 
     @property
     def now(self) -> datetime:

@@ -8,14 +8,13 @@ from typing import Any, TextIO
 
 from msgspec import UNSET
 
-from fleet.bd.command import GLOBAL, Call, Reply, Verb, encoded
+from fleet.bd.command import GLOBAL, Call, Reply, TasksNow, Verb, encoded
 from fleet.bd.only_beads import parse_line, unknown_command
 from fleet.bd.pflag import FlagError, Parsed, parts
 from fleet.errors import FleetError
 from fleet.queue.sql.sql_queue import SqlQueue
-from fleet.schemas import Settings, Task
+from fleet.schemas import Settings
 from fleet.schemas.shown_text import harmless, harmless_json
-from fleet.schemas.task_state import Standing
 
 #: Each command, and its `module:VERB` of `fleet.bd.verbs`.
 VERBS: Mapping[str, str] = {
@@ -137,7 +136,7 @@ def answer(
     stdin: TextIO | None = None,
     read_file: Callable[[str], bytes] | None = None,
     cwd: Path | None = None,
-    standing: Callable[[Sequence[Task]], Mapping[str, Standing]] | None = None,
+    stands: TasksNow | None = None,
 ) -> int:
     """Carry out one bd command line, print the reply, and return the exit code."""
     name, rest = split_command(args)
@@ -151,7 +150,7 @@ def answer(
     try:
         call = read_line(
             args, queue, env=env, settings=settings,
-            out=out, err=err, stdin=stdin, read_file=read_file, cwd=cwd, standing=standing,
+            out=out, err=err, stdin=stdin, read_file=read_file, cwd=cwd, stands=stands,
         )  # fmt: skip
     except FlagError as error:
         print(harmless(f"Error: {error}"), file=err or sys.stderr)
@@ -170,7 +169,7 @@ def read_line(
     stdin: TextIO | None = None,
     read_file: Callable[[str], bytes] | None = None,
     cwd: Path | None = None,
-    standing: Callable[[Sequence[Task]], Mapping[str, Standing]] | None = None,
+    stands: TasksNow | None = None,
 ) -> Call:
     """The line as a call of a verb. Raises FlagError where bd would not accept the line."""
     for number, word in enumerate(args, start=1):
@@ -183,7 +182,7 @@ def read_line(
     line = parse_line(name, (*verb.flags, *GLOBAL), rest)
     return call_of(
         name, verb, line, queue, env=env, settings=settings,
-        out=out, err=err, stdin=stdin, read_file=read_file, cwd=cwd, standing=standing,
+        out=out, err=err, stdin=stdin, read_file=read_file, cwd=cwd, stands=stands,
     )  # fmt: skip
 
 
@@ -200,7 +199,7 @@ def call_of(
     stdin: TextIO | None = None,
     read_file: Callable[[str], bytes] | None = None,
     cwd: Path | None = None,
-    standing: Callable[[Sequence[Task]], Mapping[str, Standing]] | None = None,
+    stands: TasksNow | None = None,
 ) -> Call:
     """The call of a verb with a line that was read before."""
     return Call(
@@ -215,7 +214,7 @@ def call_of(
         stdin=stdin or sys.stdin,
         read_file=read_file or _from_disk,
         cwd=cwd,
-        standing=standing,
+        stands=stands,
     )
 
 

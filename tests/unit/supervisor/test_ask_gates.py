@@ -11,7 +11,7 @@ from fleet.accounts.account_state import LimitRefused, LoginRefused, RunStarted
 from fleet.config import Config
 from fleet.config.projects import Project
 from fleet.control import Control
-from fleet.control.view import why_not_now
+from fleet.control.view import home_moment
 from fleet.control.view.why_not_now import GateReader, conditions
 from fleet.extend import HomeMoment, TaskStart, own_gates, why_none, why_not
 from fleet.home import base_wait
@@ -101,7 +101,7 @@ def test_a_task_says_which_other_one_tries_its_account_first(state, tmp_path, mo
     assert found.reason == "claude: its rate limit just reset, fleet-2 tries first"
     write_status(state.home, SupervisorStatus(probes=state.accounts.probes()))
     holder = SimpleNamespace(who=SimpleNamespace(pid=1), since=NOW, coder=None)
-    monkeypatch.setattr(why_not_now, "supervisor_of", lambda _: holder)
+    monkeypatch.setattr(home_moment, "supervisor_of", lambda _: holder)
     fleet = Control(state.home, state.config)
     shown = GateReader(fleet, conditions(fleet, NOW)).why_not(task, fleet.place(task))
     assert shown.reason == found.reason

@@ -15,20 +15,20 @@ from fleet.schemas.task_state import Standing, TaskState, row_state
 Neighbours = Sequence[tuple[Task, str]]
 
 
-#: How tasks stand by all that is known of them; of the others the row alone tells.
-Standings = Mapping[str, Standing]
-_NO_STANDINGS: Standings = {}
+#: The states of tasks by all that is known of them; of the others the row alone tells.
+States = Mapping[str, TaskState]
+_NO_STATES: States = {}
 #: States that the tracker's own status says as well.
 _PLAIN: Mapping[str, TaskState] = {"open": "ready", "in_progress": "running", "closed": "done"}
 
 
-def row(task: Task, *notes: str, standings: Standings = _NO_STANDINGS) -> str:
+def row(task: Task, *notes: str, states: States = _NO_STATES) -> str:
     """A task on one line; what else there is to say stands in brackets behind the title."""
     facts = [
         *([task.issue_type] if task.issue_type != "task" else []),
         *([f"@{task.assignee}"] if task.assignee else []),
         *task.labels,
-        *_state(task, standings),
+        *_state(task, states.get(task.id)),
         *notes,
     ]
     behind = f"  ({', '.join(facts)})" if facts else ""
@@ -36,22 +36,19 @@ def row(task: Task, *notes: str, standings: Standings = _NO_STANDINGS) -> str:
     return one_line(text)
 
 
-def _state(task: Task, standings: Standings) -> list[str]:
+def _state(task: Task, known: TaskState | None) -> list[str]:
     """How the task stands, where the status alone does not tell."""
-    known = standings.get(task.id)
     if known is None:
         return [row_state(task).state] if task.status == "blocked" else []
-    return [] if _PLAIN.get(task.status) == known.state else [known.state]
+    return [] if _PLAIN.get(task.status) == known else [known]
 
 
-def rows(
-    tasks: Sequence[Task], none: str, more: str = "", *, standings: Standings = _NO_STANDINGS
-) -> str:
+def rows(tasks: Sequence[Task], none: str, more: str = "", *, states: States = _NO_STATES) -> str:
     """A line for each task and their number; `none` if there are none."""
     if not tasks:
         return none
     count = "1 issue" if len(tasks) == 1 else f"{len(tasks)} issues"
-    return "\n".join([*(row(each, standings=standings) for each in tasks), "", f"{count}{more}"])
+    return "\n".join([*(row(each, states=states) for each in tasks), "", f"{count}{more}"])
 
 
 def tree(
@@ -59,7 +56,7 @@ def tree(
     parents: Mapping[str, str],
     none: str,
     *,
-    standings: Standings = _NO_STANDINGS,
+    states: States = _NO_STATES,
 ) -> str:
     """A line for each task, each below its parent, as far as that is one of them."""
     if not tasks:
@@ -73,7 +70,7 @@ def tree(
     stack = [(task, 0) for task in reversed(below.get("", ()))]
     while stack:
         task, depth = stack.pop()
-        found.append(f"{'  ' * depth}{row(task, standings=standings)}")
+        found.append(f"{'  ' * depth}{row(task, states=states)}")
         stack += [(child, depth + 1) for child in reversed(below.get(task.id, ()))]
     return "\n".join([*found, "", f"Total: {len(tasks)} issues"])
 
@@ -84,7 +81,8 @@ def page(
     dependents: Neighbours,
     comments: Sequence[Comment],
     *,
-    standings: Standings = _NO_STANDINGS,
+    standing: Standing | None = None,
+    states: States = _NO_STATES,
 ) -> str:
     """All of a task that a person may want to read."""
     texts = {
@@ -93,30 +91,30 @@ def page(
         "notes": task.notes,
         "acceptance criteria": task.acceptance_criteria,
         "metadata": "\n".join(_metadata(task.metadata)),
-        "depends on": _rows(dependencies, standings),
-        "dependents": _rows(dependents, standings),
+        "depends on": _rows(dependencies, states),
+        "dependents": _rows(dependents, states),
         "comments": "\n".join(
             f"{_minute(comment.created_at)} {one_line(comment.author)}\n{indented(comment.text)}"
             for comment in comments
         ),
     }
     parts = [f"{name}:\n{indented(text)}" for name, text in texts.items() if text]
-    return "\n\n".join(["\n".join(_head(task, standings)), *parts])
+    return "\n\n".join(["\n".join(_head(task, standing)), *parts])
 
 
-def _status(task: Task, standings: Standings) -> str:
+def _status(task: Task, standing: Standing | None) -> str:
     """The status; where it does not say how the task stands, also that, and why."""
-    if not _state(task, standings):
+    if not _state(task, standing and standing.state):
         return task.shown_status
-    known = standings.get(task.id) or row_state(task)
+    known = standing or row_state(task)
     return f"{task.shown_status} ({known.words})"
 
 
-def _head(task: Task, standings: Standings) -> list[str]:
+def _head(task: Task, standing: Standing | None) -> list[str]:
     rows: dict[str, str | datetime | None] = {
         "id": task.id,
         "title": task.title,
-        "status": _status(task, standings),
+        "status": _status(task, standing),
         "priority": f"P{task.priority}",
         "type": task.issue_type,
         "assignee": task.assignee,
@@ -149,11 +147,11 @@ def _metadata(metadata: dict[str, Any]) -> list[str]:
 
 def others(neighbours: Neighbours) -> str:
     """The tasks around one, a line each, indented."""
-    return indented(_rows(neighbours, _NO_STANDINGS)) if neighbours else ""
+    return indented(_rows(neighbours, _NO_STATES)) if neighbours else ""
 
 
-def _rows(neighbours: Neighbours, standings: Standings) -> str:
-    return "\n".join(row(task, kind, standings=standings) for task, kind in neighbours)
+def _rows(neighbours: Neighbours, states: States) -> str:
+    return "\n".join(row(task, kind, states=states) for task, kind in neighbours)
 
 
 def indented(text: str) -> str:

@@ -87,11 +87,11 @@ def _listed(call: Call, want: Search, *, root: Task | None = None) -> Reply:
         shown = [*([root] if root else []), *tasks]
         edges = edges_from(call.queue, [task.id for task in shown])
         parents = {id_: parent_of(below) for id_, below in edges.items()}
-        text = lines.tree(shown, parents, "No issues found.", standings=call.standings(shown))
+        text = lines.tree(shown, parents, "No issues found.", states=call.states(shown))
         return Reply(text=text)
     more = "; more match: --limit 0 shows all" if cut else ""
-    standings = call.standings(tasks)
-    return Reply(text=lines.rows(tasks, "No issues found.", more, standings=standings))
+    states = call.states(tasks)
+    return Reply(text=lines.rows(tasks, "No issues found.", more, states=states))
 
 
 def _shapes(call: Call, tasks: Sequence[Task]) -> list[Shape] | Shape:
@@ -175,7 +175,7 @@ def _search(call: Call) -> Reply:
     if call.json:
         return Reply(value=counted(call.queue, tasks, edges=False))
     none = f"No issues found matching '{word}'"
-    return Reply(text=lines.rows(tasks, none, standings=call.standings(tasks)))
+    return Reply(text=lines.rows(tasks, none, states=call.states(tasks)))
 
 
 def _human_list(call: Call) -> Reply:

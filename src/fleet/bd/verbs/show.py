@@ -43,17 +43,22 @@ def _show(call: Call) -> Reply:
     if call.line.switch("children") or call.line.switch("refs"):
         return _neighbours(call, tasks)
     if call.line.switch("short"):
-        standings = call.standings(tasks)
-        text = "\n".join(lines.row(task, standings=standings) for task in tasks)
+        states = call.states(tasks)
+        text = "\n".join(lines.row(task, states=states) for task in tasks)
         return Reply(text=text, value=[issue(task) for task in tasks])
     whole = _with_surroundings(call.queue, tasks)
     if call.json:
         return Reply(value=[_details(call, each) for each in whole])
-    around = (task for each in whole for task, _ in (*each.dependencies, *each.dependents))
-    standings = call.standings((*tasks, *around))
+    around = [task for each in whole for task, _ in (*each.dependencies, *each.dependents)]
+    standings, states = call.standings(tasks), call.states(around)
     pages = [
         lines.page(
-            each.task, each.dependencies, each.dependents, each.comments, standings=standings
+            each.task,
+            each.dependencies,
+            each.dependents,
+            each.comments,
+            standing=standings.get(each.task.id),
+            states=states,
         )
         for each in whole
     ]

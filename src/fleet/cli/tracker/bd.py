@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from fleet.control.acts.create import NewTasks
     from fleet.control.queue.place_code import PlacedCode
-    from fleet.schemas.task_state import Standing
+    from fleet.schemas.task_state import Standing, TaskState
 
 CREATING = ("create", "new", "q")
 CLOSING = ("close", "done", "duplicate", "supersede", "update")
@@ -129,15 +129,24 @@ def _forward(fleet: Control, args: Sequence[str]) -> int:
             return forward(
                 fleet.home.path, args, patience=limit, invoked_in=_base(), before_output=end
             )
-    standing = partial(_standings, fleet)
-    return answer(args, fleet.tracker, env=os.environ, cwd=_base(), standing=standing)
+    return answer(args, fleet.tracker, env=os.environ, cwd=_base(), stands=_TasksNow(fleet))
 
 
-def _standings(fleet: Control, tasks: Sequence[Task]) -> Mapping[str, "Standing"]:
-    """How tasks stand, as every surface shows it."""
-    from fleet.control.view.read_now import standings_of  # only lines for people load it
+class _TasksNow:
+    """How tasks stand, as every surface shows it. Only lines for people load any of it."""
 
-    return standings_of(fleet, tasks, datetime.now().astimezone())
+    def __init__(self, fleet: Control) -> None:
+        self._fleet = fleet
+
+    def states(self, tasks: Sequence[Task]) -> Mapping[str, "TaskState"]:
+        from fleet.control.view.task_states import states_of
+
+        return states_of(self._fleet, tasks, datetime.now().astimezone())
+
+    def standings(self, tasks: Sequence[Task]) -> Mapping[str, "Standing"]:
+        from fleet.control.view.read_now import standings_of
+
+        return standings_of(self._fleet, tasks, datetime.now().astimezone())
 
 
 def _record_edits(fleet: Control) -> None:

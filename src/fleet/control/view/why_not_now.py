@@ -24,14 +24,22 @@ from fleet.coders.trusted_files import untrusted as untrusted_coders
 from fleet.control import Control, accounts
 from fleet.control.budget_status import day_budgets
 from fleet.control.pause import paused_since
+from fleet.control.view.home_moment import home_moment, supervision
 from fleet.errors import FleetError
-from fleet.extend import HomeMoment, SubjectFacts, TaskStart, own_gates, why_none, why_not
-from fleet.home import base_wait, compare_json, owner_file
+from fleet.extend import (
+    HomeMoment,
+    SubjectFacts,
+    TaskStart,
+    home_gates,
+    own_gates,
+    why_none,
+    why_not,
+)
+from fleet.home import base_wait, compare_json
 from fleet.home.base_wait import BaseFacts
 from fleet.home.compare_json import ComparisonFacts
-from fleet.home.status_file import ShutAccount, SupervisorStatus, read_status
+from fleet.home.status_file import ShutAccount
 from fleet.home.trusted_commands import StrangeCommands, untrusted
-from fleet.processes.supervisor_lock import supervisor_of
 from fleet.queue.sql.hosts.host_gate import Declines, QueueHosts
 from fleet.runs.outcome_history import spent_before
 from fleet.schemas import Task
@@ -84,8 +92,7 @@ class Conditions(Struct, frozen=True, kw_only=True):
 
 def conditions(fleet: Control, now: datetime) -> Conditions:
     """The conditions that every waiting task of a home shares."""
-    holder, budgets = supervisor_of(fleet.home), tuple(day_budgets(fleet, now))
-    published = read_status(fleet.home) if holder else SupervisorStatus()
+    (holder, published), budgets = supervision(fleet), tuple(day_budgets(fleet, now))
     since, known = paused_since(fleet.home), open_accounts(fleet.home.path).states
     supervisor = SupervisorNow(
         alive=holder is not None,
@@ -105,21 +112,12 @@ def conditions(fleet: Control, now: datetime) -> Conditions:
         name: as_far_as_it_holds(state, declared[name].stop_at if name in declared else usual, now)
         for name, state in known.items()
     }
-    at = HomeMoment(
-        now=now,
-        supervised=supervisor.alive,
-        paused=since is not None,
-        queue_problem=published.queue_problem,
-        shortage=published.shortage,
-        runs=published.runs,
-        slots=supervisor.slots,
-        owner=owner_file.read(fleet.home),
-        facts=(
-            DayBudgets(statuses=budgets),
-            AccountFacts(states=states),
-            StrangeCoders(names=frozenset(untrusted_coders(fleet.home.path))),
-        ),
+    facts = (
+        DayBudgets(statuses=budgets),
+        AccountFacts(states=states),
+        StrangeCoders(names=frozenset(untrusted_coders(fleet.home.path))),
     )
+    at = home_moment(fleet, now, holder, published, facts)
     return Conditions(
         at=at,
         supervisor=supervisor,
@@ -152,7 +150,7 @@ def _spent_words(status: BudgetStatus) -> str:
 
 def why_nothing_starts(at: Conditions) -> Wait | None:
     """Why no task of the home starts now."""
-    return why_none(own_gates(), at.at)
+    return why_none(home_gates(), at.at)
 
 
 class GateReader:
@@ -178,7 +176,7 @@ class GateReader:
         """
         at, start = self.at.at, self._task_start(task, place, tuple(blockers))
         wait = why_not(own_gates(), start, at)
-        if self._fleet.is_shared and (wait is None or wait == why_none(own_gates(), at)):
+        if self._fleet.is_shared and (wait is None or wait == why_none(home_gates(), at)):
             wait = self._on_hosts(start)
         if wait is None or task.not_before is None or task.not_before <= at.now:
             return wait
