@@ -1,5 +1,7 @@
 """`fleet stats`: how coders and models did, over everything that has run."""
 
+from typing import get_args
+
 import click
 
 from fleet import control
@@ -37,10 +39,7 @@ def command(since: str | None, as_json: bool) -> None:
 
 _HEAD = ("coder", "tasks", "checked", "unchecked", "runs", "retries", "$/checked")
 #: How runs ended that were not accepted. Only kinds that occurred are shown.
-_ENDS: tuple[RunEndKind, ...] = (
-    "rejected", "unclaimed", "asked", "stalled", "limited", "rate_limited", "context_full",
-    "stopped", "failed",
-)  # fmt: skip
+_ENDS = tuple(kind for kind in get_args(RunEndKind) if kind != "accepted")
 #: Which columns go first where there is no room; --json has all of them.
 _DROP = ("tokens", "retries", "$/checked", "runs", "tasks")
 
