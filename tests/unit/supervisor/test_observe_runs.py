@@ -1,5 +1,6 @@
 """Observers follow each run in their order; the first that ends a run gives the reason."""
 
+import errno
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -7,11 +8,12 @@ from msgspec import structs
 
 from fleet import extend
 from fleet.extend import AtOnce, RunObserver, Tick
+from fleet.home import messages
 from fleet.processes.keeper_client import Ended
 from fleet.runs.run_directory import Exit, RunSpec, new_run
 from fleet.schemas import Event, Failed, LimitExceeded
 from fleet.settlement.run_record import ExitedRun
-from fleet.supervisor.active import observe_runs
+from fleet.supervisor.active import follow_runs, observe_runs
 from fleet.supervisor.active.observe_runs import Observers
 from fleet.supervisor.assignments import Active, ActiveRun, Finishing, Stopping
 from fleet.supervisor.finish_run import finish
@@ -49,6 +51,16 @@ def assignment(state):
     run = new_run(state.home.task(task.id), spec)
     made.stage = Active(ActiveRun(task, run, ScriptedCoder(), env={}, spec=spec))
     return made
+
+
+@pytest.fixture
+def no_descriptors(monkeypatch):
+    """The messages of a task cannot be read."""
+
+    def none_left(*_):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(follow_runs, "note_messages", none_left)
 
 
 @pytest.fixture
@@ -145,3 +157,15 @@ def test_an_installed_package_adds_an_observer(state, monkeypatch, assignment, s
 
 
 OBSERVERS = (lambda _state: Noted(OVER),)
+
+
+def test_a_message_that_cannot_be_read_lifts_no_limit(
+    state, follower, assignment, no_descriptors, monkeypatch
+):
+    """The machine is short of descriptors: the message waits, and the run is checked."""
+    noted = Noted()
+    monkeypatch.setattr(state, "observers", Observers([noted]))
+    messages.add(state.home.task(assignment.task_id), "go on", by="me", at=NOW)
+    follower.tick(TICK)
+    follower.tick(TICK)
+    assert noted.calls == ["tick", "tick"]

@@ -132,16 +132,16 @@ class RunFollower(Duty):
                 self._finish_one(assignment, assignment.stage, now)
 
     def tick(self, tick: Tick) -> None:
-        """Give the runs their messages, and have the observers check them."""
+        """Have the observers check the runs, and give the runs their messages."""
         observers = self._state.observers
         observers.begin_tick(tick)
         for assignment, run in self._state.assignments.runs():
             with contained(self._state, assignment):
+                observers.tick(assignment, run, tick)  # first: a short machine lifts no limit
                 run.run.check_directories()
                 if messages.stamp(run.run.task_dir) != run.memory.messages_stamp:
                     self.spools.post(run.run)
                     note_messages(run, self._state.log, self._state.now())
-                observers.tick(assignment, run, tick)
 
     def close(self) -> None:
         self._watch.close()
