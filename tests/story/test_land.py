@@ -150,7 +150,7 @@ def test_a_dependent_says_what_it_waits_for(scene):
     shown = scene.fleet("show", later).stdout
     assert f"waits for:   {task} (needs approval)" in shown
     assert f" ← your approval: fleet land {task}" in shown
-    assert "needs approval" in scene.fleet("status").stdout
+    assert "needs approval: " in scene.fleet("status").stdout
     assert "(needs approval)" in scene.fleet("bd", "list").stdout
 
 

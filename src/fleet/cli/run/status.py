@@ -1,6 +1,7 @@
 """`fleet status`: whether a supervisor is running, and what keeps tasks from being started."""
 
 from datetime import datetime
+from typing import get_args
 
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
@@ -19,7 +20,10 @@ from fleet.schemas.shown_text import (
     one_line,
     some,
 )
+from fleet.schemas.task_state import TaskState
 
+#: Where the values begin: behind the longest state.
+_COLUMN = max(map(len, get_args(TaskState))) + 2
 #: How many tasks that wait for the same are named.
 _MOST_NAMED = 5
 #: How much of the reason of an earlier attempt is told; `fleet show` has all of it.
@@ -35,7 +39,7 @@ def status(line: Parsed) -> int:
         print_json(found)
     else:
         for name, value in rows(found, now):
-            print_row(name, one_line(value), 12)
+            print_row(name, one_line(value), _COLUMN)
     return 0 if found.running else 1
 
 
