@@ -59,8 +59,14 @@ def place_of(home: Home, config: Config, task: Task, *, coder: str | None = None
 
     A coder that cannot be loaded keeps the configured model. Raises InvalidTask.
     """
-    own = local_settings(home, task)
-    ruled = _ruled(config, own, task.id, own.cwd or str(home.path))
+    return place_for(home, config, local_settings(home, task), task.id, coder=coder)
+
+
+def place_for(
+    home: Home, config: Config, own: Settings, task_id: str, *, coder: str | None = None
+) -> Place:
+    """The place of a task with these settings of its own. Raises InvalidTask."""
+    ruled = _ruled(config, own, task_id, own.cwd or str(home.path))
     cwd = own.cwd or str(home.path)
     account = config.accounts.get(own.account or "")
     name = own.coder or (account.coder if account else None) or coder or config.coder

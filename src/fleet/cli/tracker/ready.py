@@ -53,7 +53,7 @@ def _print(fleet: Control, tasks: Sequence[Task]) -> None:
     for task in tasks:
         head = f"{task.id}  {one_line(task.title)}"
         try:
-            place = fleet.place(task)
+            place = gates.place(task)
         except InvalidTask as error:
             waiting.append(folded(f"{head}  [{one_line(error.message)}]", 2))
             continue

@@ -143,7 +143,7 @@ def held_tasks(fleet: Control, at: Conditions) -> tuple[HeldTasks, ...]:
     found: dict[tuple[str, str], tuple[Wait, list[str]]] = {}
     for task in fleet.queue.find(Filter(ready=True, limit=_LOOKED_AT)):
         try:
-            wait = gates.why_not(task, fleet.place(task))
+            wait = gates.why_not(task, gates.place(task))
         except InvalidTask as error:
             wait = Wait(gate="invalid", reason=error.message, person=True)
         if wait is not None and wait != all_held and wait.gate != "type":

@@ -136,7 +136,7 @@ class NowReader:
         return row
 
     def _row(self, task: Task, queue: QueueRead, gates: GateReader, owner: str) -> TaskRow:
-        past, place = self._past.of(task), self._place(task)
+        past, place = self._past.of(task), _place(task, gates)
         row = self._plain(task, past, queue, place)
         facts = TaskFacts(
             id=task.id, status=task.status, waits=task.waits, close_reason=task.close_reason
@@ -161,12 +161,6 @@ class NowReader:
                 held = self._held(task, place, queue, gates)
                 facts = structs.replace(facts, hindrance=held)
         return standing_row(row, state_of(facts))
-
-    def _place(self, task: Task) -> Place | InvalidTask:
-        try:
-            return self._fleet.place(task)
-        except InvalidTask as error:
-            return error
 
     def _plain(
         self, task: Task, past: PastOfTask, queue: QueueRead, place: Place | InvalidTask
@@ -255,6 +249,13 @@ def standings_of(fleet: Control, tasks: Sequence[Task], now: datetime) -> dict[s
     """How some tasks stand."""
     rows = rows_of(fleet, tasks, now)[0]
     return {task.id: rows[task.id].standing for task in tasks}
+
+
+def _place(task: Task, gates: GateReader) -> Place | InvalidTask:
+    try:
+        return gates.place(task)
+    except InvalidTask as error:
+        return error
 
 
 def _looks(task: Task, queue: QueueRead, now: datetime) -> tuple[object, ...]:

@@ -39,10 +39,11 @@ from fleet.home import base_wait, compare_json
 from fleet.home.base_wait import BaseFacts
 from fleet.home.compare_json import ComparisonFacts
 from fleet.home.status_file import ShutAccount
+from fleet.home.task_json import local_settings
 from fleet.home.trusted_commands import StrangeCommands, untrusted
 from fleet.queue.sql.hosts.host_gate import Declines, QueueHosts
 from fleet.runs.outcome_history import spent_before
-from fleet.schemas import Task
+from fleet.schemas import Settings, Task
 from fleet.schemas.budget import BudgetStatus
 from fleet.schemas.task_state import Wait
 from fleet.spending.budget_gates import DayBudgets, TaskSpend
@@ -159,6 +160,29 @@ class GateReader:
     def __init__(self, fleet: Control, at: Conditions) -> None:
         self._fleet, self.at = fleet, at
         self._troubles: dict[str, str] = {}
+        self._places: dict[Settings, Place] = {}
+        self._missing: dict[str, bool] = {}
+
+    @cached_property
+    def _coder(self) -> str | None:
+        holder = supervision(self._fleet)[0]
+        return holder.coder if holder is not None else None
+
+    def place(self, task: Task) -> "Place":
+        """Where and with what a task would run; worked out once for tasks with the same settings.
+        Raises InvalidTask.
+        """
+        home, config = self._fleet.home, self._fleet.config
+        own = local_settings(home, task)
+        if own not in self._places:
+            place = candidates.place_for(home, config, own, task.id, coder=self._coder)
+            self._places[own] = place
+        return self._places[own]
+
+    def _is_missing(self, directory: str) -> bool:
+        if directory not in self._missing:
+            self._missing[directory] = not Path(directory).is_dir()
+        return self._missing[directory]
 
     @cached_property
     def _hosts(self) -> QueueHosts:
@@ -210,7 +234,7 @@ class GateReader:
         return TaskStart(
             task=task,
             cwd=place.cwd,
-            is_missing=not shared and not Path(place.cwd).is_dir(),
+            is_missing=not shared and self._is_missing(place.cwd),
             project=self._fleet.config.project(place.cwd).path,
             coders=(place.coder, *(each.name for each in place.fallback if each.kind == "coder")),
             policy=policy,
