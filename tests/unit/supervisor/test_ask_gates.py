@@ -118,6 +118,15 @@ def test_a_missing_directory_is_the_same_reason_for_both(state, tmp_path):
     assert found.blocks is not None
 
 
+def test_a_directory_that_cannot_be_looked_up_ends_no_surface(state):
+    """One such task would keep `fleet status` from all others."""
+    state.apply(Config(coder="claude"))
+    task = a_task(id="fleet-1", cwd=f"/srv/{'x' * 300}")
+    fleet = Control(state.home, state.config)
+    shown = GateReader(fleet, conditions(fleet, NOW)).why_not(task, fleet.place(task))
+    assert shown.gate == "directory"
+
+
 def test_gates_answer_without_any_facts():
     """Nothing that is known means that nothing is in the way."""
     start, at = TaskStart(task=a_task()), HomeMoment(now=NOW)

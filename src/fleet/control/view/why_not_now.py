@@ -5,10 +5,10 @@ The gates of `fleet.extend` decide, as they do for the supervisor. What the supe
 it publishes in `supervisor.json`.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
@@ -181,7 +181,8 @@ class GateReader:
 
     def _is_missing(self, directory: str) -> bool:
         if directory not in self._missing:
-            self._missing[directory] = not Path(directory).is_dir()
+            # Not Path.is_dir, which raises below a directory that is closed to this user.
+            self._missing[directory] = not os.path.isdir(directory)  # noqa: PTH112
         return self._missing[directory]
 
     @cached_property
