@@ -7,6 +7,7 @@ it publishes in `supervisor.json`.
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -179,6 +180,13 @@ class GateReader:
             self._places[own] = place
         return self._places[own]
 
+    @cached_property
+    def _on_disk(self) -> frozenset[str]:
+        """The tasks with a directory: of others no file is read."""
+        with suppress(FileNotFoundError):
+            return frozenset(os.listdir(self._fleet.home.tasks))  # noqa: PTH208
+        return frozenset()
+
     def _is_missing(self, directory: str) -> bool:
         if directory not in self._missing:
             # Not Path.is_dir, which raises below a directory that is closed to this user.
@@ -221,14 +229,15 @@ class GateReader:
 
     def _task_start(self, task: Task, place: "Place", blockers: tuple[str, ...]) -> TaskStart:
         home, shared, facts = self._fleet.home, self._fleet.is_shared, list[SubjectFacts]()
-        compared = compare_json.shown(home, task.id)
+        policy, on_disk = place.ruled.policy, home.task(task.id).name in self._on_disk
+        compared = compare_json.shown(home, task.id) if on_disk else None
         if compared is not None and compared.is_open:
             facts.append(ComparisonFacts(is_open=True))
-        if not shared and (commands := untrusted(home, task)):  # on a shared queue hosts decline it
+        # On a shared queue hosts decline it.
+        if policy.verify_is_own and not shared and (commands := untrusted(home, task)):
             facts.append(StrangeCommands(commands=commands))
-        if (base := base_wait.waits(home, task.id)) is not None:
+        if on_disk and (base := base_wait.waits(home, task.id)) is not None:
             facts.append(BaseFacts(wait=base))
-        policy = place.ruled.policy
         if policy.budget:
             facts.append(TaskSpend(spent=spent_before(home.task(task.id))))
         facts.append(self._seats(task, place))
