@@ -84,6 +84,8 @@ def test_all_leaves_what_cannot_be_approved_and_lands_what_a_checkout_held_up(sc
     for shown in (scene.fleet("show", task), scene.fleet("status")):
         assert "".join(words) in "".join(shown.stdout.split())
     assert "".join(words[-6:]) in "".join(scene.fleet("land").stdout.split())
+    listed = json.loads(scene.fleet("land", "--json").stdout)["work"]
+    assert [each["files"] for each in listed if each["id"] == task] == [1], "what it changes"
     (scene.project / "more").unlink()
     done = scene.fleet("land", "--all")
     assert f"{task}: landed on main as" in done.stdout

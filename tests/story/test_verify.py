@@ -322,6 +322,10 @@ def test_an_unchecked_claim_is_left_to_a_person(tmp_path):
     assert scene.supervise("--until-idle").wait(PATIENCE) == NEEDS_YOU
     assert (scene.status(unproven), scene.status(proven)) == ("blocked", "closed")
     assert f"To take it as done: fleet bd close {unproven}" in scene.task(unproven).notes
+    assert (
+        f"To try again: fleet retry {unproven}. To set its check first"
+        in scene.task(unproven).notes
+    )
     assert receipt(scene, unproven).verdict.state == "unchecked"
 
 

@@ -218,8 +218,8 @@ def words(waits: Waits, task_id: str) -> str:
             )
         case NeedsApproval():
             return (
-                f"{why}. To take it as done: fleet bd close {task_id}. To have it"
-                f" checked: fleet bd update {task_id} --verify 'CMD', then fleet retry {task_id}"
+                f"{why}. To take it as done: fleet bd close {task_id}. To try again: fleet retry"
+                f" {task_id}. To set its check first: fleet bd update {task_id} --verify 'CMD'"
             )
         case CannotLand(into=into, against=against):
             others = f", landed by {against}" if against else ""

@@ -324,7 +324,7 @@ def test_where_a_check_is_required_a_person_is_told_both_ways_out():
     note = decide(Finished(), given_facts, NOW).why
     assert note.startswith("unchecked: no verify command proves it (2 files +3 -1)")
     assert "fleet bd close fleet-a" in note
-    assert "--verify 'CMD', then fleet retry fleet-a" in note
+    assert "To try again: fleet retry fleet-a. To set its check first" in note
 
 
 @pytest.mark.parametrize(

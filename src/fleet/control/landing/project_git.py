@@ -43,11 +43,10 @@ class ProjectGit:
         line, tip = self._refs.get(f"{LINES}{branch}", ""), self._refs.get(f"{_HEADS}{branch}", "")
         return line if line and tip and not is_ancestor(self._git, line, tip) else tip
 
-    def changed(self, commit: str, into: str, base: str) -> list[str] | None:
-        """The files that a commit changes since branch and line parted, or since `base`; None if
+    def changed(self, commit: str, line: str, base: str) -> list[str] | None:
+        """The files that a commit changes since it left the commit `line`, or since `base`; None if
         that cannot be told.
         """
-        line = self.line_of(into) if into else ""
         try:
             start = merge_base(self._git, line, commit) if line else base
             if not start or not commit_of(self._git, f"{start}^{{commit}}"):

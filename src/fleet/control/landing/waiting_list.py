@@ -177,7 +177,10 @@ def _work(
     project, policy = projects.get(landing.repository), _policy(fleet, task_id)
     names: list[str] | None = None
     if project is not None and landing.commit:
-        names = project.changed(landing.commit, landing.into, landing.base)
+        # The line of work that has been merged holds all of it: compare with the line before.
+        line = landing.landed.line_before if landing.landed is not None else ""
+        line = line or project.line_of(landing.into)
+        names = project.changed(landing.commit, line, landing.base)
     return UnlandedWork(
         id=task_id,
         title=landing.title,
