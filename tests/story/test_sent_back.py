@@ -76,7 +76,7 @@ def test_a_conflict_goes_back_to_its_task_and_lands(scene):
     assert again.spec().base.merge.files == ("README",)
     landing = landing_json.believed(scene.home, second)
     assert (landing.state, landing.tries) == ("landed", 1)
-    assert "sent back (1)" in scene.task(second).notes
+    assert "sent back to its agent (try 1)" in scene.task(second).notes
     # What lands is the merge that the agent made, and the candidate is a part of the branch.
     scene.repo.git("merge-base", "--is-ancestor", landing.commit, "main")
 
