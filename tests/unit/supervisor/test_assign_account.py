@@ -11,8 +11,8 @@ from fleet.accounts.account_gate import seat_for
 from fleet.accounts.account_state import EMPTY, AccountReset, LoginRefused
 from fleet.accounts.account_store import open_accounts
 from fleet.accounts.candidates import place_of
-from fleet.accounts.choose_account import AccountWait, Go
-from fleet.accounts.login_faults import LOGIN
+from fleet.accounts.choose_account import AccountWait, Go, Seat
+from fleet.accounts.login_faults import LOGIN, hold_for
 from fleet.coders.claude import ClaudeCoder
 from fleet.config import Config
 from fleet.extend import HomeMoment, TaskStart
@@ -320,3 +320,17 @@ def test_a_boxed_task_waits_for_the_renewal_of_its_login(home, assigner, pool):
     )
     assert found.person
     assert "could not be renewed" in assigner.accounts.state("work").faults[LOGIN].hold.why
+
+
+def test_what_a_run_of_another_hosts_task_made_up_is_held_against_the_seat(home, assigner):
+    """The seat names the mirror that stands here for the directory of that host."""
+    project = "/mirrors/one"
+    for number in range(1, 7):
+        task = a_task(id=f"fleet-{number}", cwd="/there")
+        spec = RunSpec(argv=("true",), cwd="/clone", project=project)
+        run = new_run(home.task(task.id), spec)
+        run = ActiveRun(task, run, ClaudeCoder("sonnet"), env={}, spec=spec)
+        assigner.note_fault(run, "fabrication", "no_tools", NOW)
+    seat = Seat(account=Account(name="claude", coder="claude"), model="sonnet", project=project)
+    faults = assigner.accounts.state(run.account).faults
+    assert hold_for(faults, seat.use, frozenset(), NOW) is not None

@@ -368,7 +368,10 @@ class AccountAssigner:
 
 
 def _use(run: ActiveRun) -> Use:
-    return Use(model=run.coder.model, project=run.project)
+    """What a run uses of its login, as its seat says: a task of another host has its directory in a
+    mirror.
+    """
+    return Use(model=run.coder.model, project=run.spec.project or run.project)
 
 
 def _has_answer(run: ActiveRun) -> bool:
