@@ -83,7 +83,7 @@ ALLOWED = {
     "git/clone/source_facts.py": "a git directory of fleet's own",
     "git/clone/taken_commits.py": "a git directory of fleet's own",
     "git/land/begin_merge.py": "reads a git directory of fleet's own, and `AgentPlace` writes",
-    "git/land/fast_forward.py": "a checkout of the operator's, which git writes too",
+    "git/land/fast_forward.py": "a checkout of the operator's, in which no living box can write",
     "git/land/held_index.py": "fleet's own directory in a checkout of the operator's",
     "git/land/land_repository.py": "a file in the operator's repository, with O_NOFOLLOW",
     "git/own/fresh_git_dir.py": "a git directory of fleet's own",

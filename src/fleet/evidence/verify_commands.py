@@ -233,7 +233,8 @@ def _check(
             if attempt is None:
                 argv, inside = _in_box((_SHELL, "-c", command), cwd, env, box)
                 attempt = _prepare(place, about, run_id, argv, cwd, folder)
-                keeper = keeper_client.start_keeper(attempt, inside)
+                moves = Home(Path(box.home)).moves_lock if argv[0] != _SHELL else None
+                keeper = keeper_client.start_keeper(attempt, inside, moves=moves)
             else:
                 keeper = _at_work(attempt)
         except (FleetError, OSError) as error:

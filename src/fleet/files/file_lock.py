@@ -1,4 +1,5 @@
-"""Lock files: `locked` tries a lock that can be handed down to a child, `exclusive` waits for one.
+"""Lock files: `locked` tries a lock that can be handed down to a child, `exclusive` and `shared`
+wait for one.
 
 A task's run lock is handed down: it is held from before a run's keeper starts until the last
 process of its tree has ended. What stands in a lock's place and is no file is put aside: processes
@@ -76,11 +77,25 @@ def exclusive(path: Path) -> Generator[None]:
 
     The lock file is never deleted, so that all processes lock the same file.
     """
+    with _waited_for(path, fcntl.LOCK_EX):
+        yield
+
+
+@contextmanager
+def shared(path: Path) -> Generator[None]:
+    """Hold the lock at this path beside others that share it; waits while one holds it alone."""
+    with _waited_for(path, fcntl.LOCK_SH):
+        yield
+
+
+@contextmanager
+def _waited_for(path: Path, kind: int) -> Generator[None]:
     fd = open_or_put_aside(path, os.O_RDWR)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        fcntl.flock(fd, kind)
         yield
     finally:
+        fcntl.flock(fd, fcntl.LOCK_UN)  # a process that is just starting has a copy
         os.close(fd)
 
 

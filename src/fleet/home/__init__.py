@@ -54,6 +54,11 @@ class Home(Struct, frozen=True, dict=True):
         return self.path / MIRRORS / mirror_key(url)
 
     @cached_property
+    def moves_lock(self) -> Path:
+        """Held alone while a person's checkout moves, and shared while a box starts."""
+        return self.path / "moves.lock"
+
+    @cached_property
     def logging(self) -> Path:
         return self.path / "logging"
 

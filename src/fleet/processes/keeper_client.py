@@ -12,13 +12,14 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 from msgspec import Struct
 
 from fleet.errors import FleetError, InvalidTask
-from fleet.files.file_lock import run_locked
+from fleet.files.file_lock import run_locked, shared
 from fleet.files.safe_read import SAFELY
 from fleet.processes import keeper, process_identity
 from fleet.runs import stop_reason
@@ -130,14 +131,24 @@ class Keeper:
 
 
 def start_keeper(
-    run: Run, env: Mapping[str, str], program: Path | None = None, *, mark: str = ""
+    run: Run,
+    env: Mapping[str, str],
+    program: Path | None = None,
+    *,
+    mark: str = "",
+    moves: Path | None = None,
 ) -> Keeper | Busy:
     """Start the run. The lock is taken here and handed down, so that it is never free in between.
 
     `env` is the environment of keeper and agent. `program` is a copy of the keeper that starts
     faster than the module beside this one. `mark` is the run's id, if the caller has just written
-    its record.
+    its record. `moves` is the lock that a boxed run waits for: no checkout moves while it starts.
     """
+    with shared(moves) if moves is not None else nullcontext():
+        return _start(run, env, program, mark)
+
+
+def _start(run: Run, env: Mapping[str, str], program: Path | None, mark: str) -> Keeper | Busy:
     chosen = str(program or _program())
     marked = {**env, process_identity.MARK: mark or mark_of(run)}
     if (keeper := _try_start(run, marked, chosen)) is not None:
@@ -250,6 +261,17 @@ def keeper_of(run: Run) -> ProcessId | None:
         return None
     holders = process_identity.holders(run.lock)
     return next((who for who in holders if _is_keeper(run, who)), None)
+
+
+def living_runs() -> Iterator[Run]:
+    """Every run of this user whose keeper lives, agents and commands of every home, by the process
+    table. Empty where the system does not tell.
+    """
+    for pid, words in process_identity.command_lines():
+        if len(words) > 1 and words[-1] == str(keeper.LOCK_FD) and words[-2].startswith("/"):
+            run, who = Run(Path(words[-2])), process_identity.identify(pid)
+            if who is not None and run.path.name.isdecimal() and _is_keeper(run, who):
+                yield run
 
 
 def _is_keeper(run: Run, who: ProcessId) -> bool:

@@ -8,7 +8,7 @@ that. Elsewhere: psutil. Starts no process.
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -129,6 +129,11 @@ def holders(lock: Path) -> list[ProcessId]:
 def arguments(pid: int) -> list[str]:
     """The command line that a process was started with; empty where the system does not tell."""
     return os.fsdecode(read_proc(f"/proc/{pid}/cmdline")).split("\0")[:-1] if LINUX else []
+
+
+def command_lines() -> Iterator[tuple[int, list[str]]]:
+    """The number and the command line of every process. Empty where the system does not tell."""
+    yield from ((pid, arguments(pid)) for pid in (_pids() if LINUX else ()))
 
 
 def may_be_locked(lock: Path) -> bool:

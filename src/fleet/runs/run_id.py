@@ -36,14 +36,25 @@ class RunId(Struct, frozen=True):
         return cls(owner, task, int(fence))
 
 
+def task_of(run: Run, mark: str) -> str:
+    """The task that a run, or a command beside a run, with this mark is for; empty: for none."""
+    named = RunId.parse(_inner(run, mark))
+    return named.task if named is not None else ""
+
+
+def _inner(run: Run, mark: str) -> str:
+    """The mark without what is added for a command: `<folder>.<run id>.<number>`."""
+    folder = run.path.parent.name
+    return mark if folder == "runs" else mark.removeprefix(f"{folder}.").rpartition(".")[0]
+
+
 def mark_of(run: Run) -> str:
     """The mark that the run's processes bear, by the run's record. Raises InvalidTask.
 
     Processes are killed by their mark, so a record that names another task's is not believed.
     """
-    mark, folder = run.spec().id, run.path.parent.name
-    # A command beside a run, as a verify command: `<folder>.<run id>.<number>`.
-    inner = mark if folder == "runs" else mark.removeprefix(f"{folder}.").rpartition(".")[0]
+    mark = run.spec().id
+    inner = _inner(run, mark)
     named, parts = RunId.parse(inner), run.path.parts
     if not inner or (named is not None and inner not in parts and named.task not in parts):
         where = run.path / "run.json"

@@ -6,6 +6,7 @@ that is hidden, and a key is hidden inside of a directory that is open.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 from msgspec import Struct
@@ -66,6 +67,11 @@ def bwrap_argv(box: Box, argv: Sequence[str]) -> tuple[str, ...]:
         words += mount
     words += ["--remount-ro", "/", "--chdir", box.cwd, "--"]
     return (*words, *argv)
+
+
+def written_by(argv: Sequence[str]) -> tuple[str, ...]:
+    """What a box writes outside, by the command line that `bwrap_argv` made."""
+    return tuple(path for word, path in pairwise(argv) if word == "--bind")
 
 
 def _mounts(box: Box) -> list[list[str]]:

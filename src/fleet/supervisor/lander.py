@@ -100,7 +100,7 @@ class Lander(Duty):
         """The lander has something to do, and no person is waited for."""
         if self._abandon.is_set():
             return bool(self._at_work)
-        hopeful = any(self._tries[key].is_hopeful for key in self._again)
+        hopeful = any(self._tries[key].is_hopeful or not due for key, due in self._again.items())
         return self._wanted or self._looking or bool(self._at_work) or hopeful
 
     @property
@@ -115,12 +115,24 @@ class Lander(Duty):
     def on_event(self, event: Happening) -> None:
         match event:
             # A task that is blocked is to land; or others wait for its files.
-            case QueueChanged() | TaskSettled(settlement=Blocked()):
+            case TaskSettled(settlement=settlement):
+                self._try_behind()
+                if isinstance(settlement, Blocked):
+                    self.want()
+            case QueueChanged():
                 self.want()
             case StopRequested():  # verify commands end; the rest is for the next supervisor
                 self._abandon.set()
             case _:
                 pass
+
+    def _try_behind(self) -> None:
+        """Try the branches that are behind their line at once: a run that was in the way may have
+        ended.
+        """
+        for key in self._again:
+            if self._tries[key].looks and not self._tries[key].failures:
+                self._again[key] = 0.0
 
     def when_due(self) -> None:
         """Look for work if there may be some, and try again what is due."""

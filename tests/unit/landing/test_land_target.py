@@ -417,7 +417,7 @@ def test_commands_that_cannot_be_run_send_nothing_back(place, monkeypatch):
     task = place.accepted("Add two", part_2="two\n")
     real = keeper_client.start_keeper
 
-    def broken(*_):
+    def broken(*_, **__):
         raise FleetError("no keeper can be started")
 
     monkeypatch.setattr(keeper_client, "start_keeper", broken)

@@ -51,7 +51,7 @@ def see_ends(state, follower):
 def no_processes(monkeypatch):
     """The machine has no process left to give."""
 
-    def refuse(run, env, program, *, mark):
+    def refuse(*_, **__):
         raise FleetError("no keeper can be started: Resource temporarily unavailable")
 
     monkeypatch.setattr(launch, "start_keeper", refuse)

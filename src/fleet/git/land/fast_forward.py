@@ -1,6 +1,9 @@
 """Moves a person's working tree from one commit of its branch to the next, as `git merge --ff-only`
 does: by git's own two-way merge, which keeps local changes that do not overlap and refuses others.
 
+A tree in which a living box can write is not moved: its agent could swap a directory for a link
+while git writes there. The caller lets no box start (`LandRepository.hold_boxes`).
+
 Git works in fleet's own git directory, over a copy of the person's index, so no hook, filter or
 monitor of the project runs. Files go first, then the branch, then the index. All the while the
 index is locked. A tree that is cut off in between is at the old or the new commit after
@@ -11,6 +14,7 @@ import os
 import shutil
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from msgspec import Struct
@@ -23,6 +27,7 @@ from fleet.git.git_command import Git, GitFailed
 from fleet.git.land.held_index import HeldIndex, MeantMove, hold_index, is_held
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.target import BranchCheckout, trees_of
+from fleet.git.land.write_access import writer_in
 from fleet.git.refs import commit_of
 from fleet.git.repository import Repository, checked_out, shown
 from fleet.git.tree_difference import TreeEntry, tree_entries
@@ -34,6 +39,7 @@ _FEW = 3
 _LARGEST = 1 << 20
 _GITLINK = b"160000"
 _BY_ITSELF = "fleet lands by itself then"
+_AFTER_RUN = "fleet lands when its run ends"
 _BY_HAND = "git -C {root} merge --ff-only refs/fleet/land/{branch}"
 _IS_BUSY = "another git process is at work (index.lock)"
 
@@ -84,6 +90,9 @@ def fast_forward(
         return InTheWay(why=why, way=f"see to that; {_BY_ITSELF}")
     held: HeldIndex | None = None
     try:
+        entries = tree_entries(land.git, old, new)
+        if writer := writer_in(repo, [each.path for each in entries]):
+            return InTheWay(why=f"{place}, where {writer} is at work", way=_AFTER_RUN)
         held = hold_index(repo)
         if held is None or held.is_used or not held.take_lock():
             if held is not None:
@@ -92,7 +101,7 @@ def fast_forward(
         if checked_out(repo.git_dir) != ref:
             held.clear()
             return InTheWay(why=f"{repo.root} was switched just now", way=_BY_ITSELF)
-        return _moved(land, held, MeantMove(ref=ref, old=old, new=new), place)
+        return _moved(land, held, MeantMove(ref=ref, old=old, new=new), entries, place)
     except (OSError, GitFailed, InvalidTask) as error:
         if held is not None:
             _release(held)
@@ -108,17 +117,24 @@ def finish_moves(land: LandRepository) -> None:
     begun = [repo for repo in trees_of(land) if is_held(repo)]
     if begun:
         land.wait_for_moves()
-    for repo in begun:
-        held = hold_index(repo)
-        if held is None:
-            continue
-        meant = held.meant()
-        if meant is None:
-            held.clear()
-        elif not held.has_lock() and not held.take_lock():
-            held.let_go()  # git is at work there: the next look finishes it
-        else:
-            _finish(land, held, meant)
+    with land.hold_boxes() if begun else nullcontext():
+        for repo in begun:
+            _finish_move(land, repo)
+
+
+def _finish_move(land: LandRepository, repo: Repository) -> None:
+    held = hold_index(repo)
+    if held is None:
+        return
+    meant = held.meant()
+    if meant is None:
+        held.clear()
+    elif writer_in(repo, [each.path for each in tree_entries(land.git, meant.old, meant.new)]):
+        held.let_go()  # the next look finishes it, once that run has ended
+    elif not held.has_lock() and not held.take_lock():
+        held.let_go()  # git is at work there: the next look finishes it
+    else:
+        _finish(land, held, meant)
 
 
 def _finish(land: LandRepository, held: HeldIndex, meant: MeantMove) -> None:
@@ -144,11 +160,14 @@ def _release(held: HeldIndex) -> None:
 
 
 def _moved(
-    land: LandRepository, held: HeldIndex, meant: MeantMove, place: str
+    land: LandRepository,
+    held: HeldIndex,
+    meant: MeantMove,
+    entries: Sequence[TreeEntry],
+    place: str,
 ) -> MovedTree | InTheWay:
     """Move the files, with the index locked."""
     root = held.repo.root
-    entries = tree_entries(land.git, meant.old, meant.new)
     settings = settings_of(held.repo)
     hand = _BY_HAND.format(root=root, branch=meant.ref.removeprefix("refs/heads/"))
     found: InTheWay | None = None

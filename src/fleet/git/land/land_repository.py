@@ -14,15 +14,17 @@ import os
 import re
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from fleet.errors import FleetError
+from fleet.files.file_lock import exclusive
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.own.own_repository import own_repository
 from fleet.git.own.project_refs import refs_of
 from fleet.git.repository import Repository
+from fleet.home import Home
 
 _EMPTY = "empty"
 _MOVES = "fleet-land.moves"
@@ -44,6 +46,7 @@ class LandRepository:
         #: The project, by the working tree that it was asked for.
         self.repo = repo
         self.until = until
+        self._moves_lock = Home(home).moves_lock
         #: The repository without regard to a working tree.
         self.common = Repository(
             root=repo.common_dir, git_dir=repo.common_dir, common_dir=repo.common_dir
@@ -57,6 +60,10 @@ class LandRepository:
         #: Git for the refs of the project.
         self.refs = refs_of(self.own, self.common, until)
         require_git(self.git)
+
+    def hold_boxes(self) -> AbstractContextManager[None]:
+        """Let no box start in the home while inside: a checkout moves."""
+        return exclusive(self._moves_lock)
 
     def move_refs(self, moves: Sequence[str], why: str) -> None:
         """Carry out lines as `git update-ref -z --stdin` reads them, all or none. Raises

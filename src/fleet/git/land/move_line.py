@@ -7,6 +7,8 @@ hooks runs. Call `finish_moves` first: an earlier process may have been killed w
 moved.
 """
 
+from contextlib import nullcontext
+
 from msgspec import Struct
 
 from fleet.git.git_command import GitFailed
@@ -47,9 +49,22 @@ def move(
     """
     if reason := _never(land, target, new):
         return Held(why=reason)
-    trees: list[MovedTree] = []
     try:
         give_objects(land.git, land.common, new, target.tip, target.line)
+    except GitFailed as error:
+        return _failed(land, target, error)
+    with land.hold_boxes() if target.checkouts else nullcontext():
+        done = _move(land, target, new, why, asked=asked)
+    if isinstance(done, Moved):
+        land.tidy()
+    return done
+
+
+def _move(
+    land: LandRepository, target: Target, new: str, why: str, *, asked: bool
+) -> Moved | Raced | Held:
+    trees: list[MovedTree] = []
+    try:
         obstacle = _move_trees(land, target, new, trees)
         if obstacle and asked:
             return Held(why=obstacle.why)
@@ -59,14 +74,17 @@ def move(
             land.move_refs(_line_moves(target, new), why)
     except GitFailed as error:
         _undo(trees)
-        now = read_target(land, target.branch)
-        if (now.tip, now.held) != (target.tip, target.held):
-            return Raced()
-        return Held(why=error.message)
+        return _failed(land, target, error)
     for tree in trees:
         tree.keep()
-    land.tidy()
     return Moved(commit=new, behind=obstacle.words if obstacle is not None else "")
+
+
+def _failed(land: LandRepository, target: Target, error: GitFailed) -> Raced | Held:
+    now = read_target(land, target.branch)
+    if (now.tip, now.held) != (target.tip, target.held):
+        return Raced()
+    return Held(why=error.message)
 
 
 def _move_trees(

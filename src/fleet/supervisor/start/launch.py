@@ -271,7 +271,8 @@ def launch(
     active = ActiveRun(lease.task, run, coder, env=env, spec=spec)
     active.memory.login = own.login if own is not None else None
     try:
-        keeper = start_keeper(run, command.env, programs / KEEPER, mark=run_id)
+        moves = state.home.moves_lock if boxed else None
+        keeper = start_keeper(run, command.env, programs / KEEPER, mark=run_id, moves=moves)
     except FleetError as error:  # the machine lacks memory or processes
         active.start_trouble = error.message
         state.backoff.begin(error.message)
