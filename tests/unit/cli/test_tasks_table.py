@@ -9,7 +9,7 @@ from fleet.cli.inspect.tasks_table import all_view, tasks_table
 from fleet.cli.terminal_text import ENDLESS
 from fleet.control.tasks.in_progress import InProgress
 from fleet.runs.progress_json import Progress
-from fleet.schemas.shown_text import cells
+from fleet.schemas.shown_text import cells, moment
 from fleet.schemas.task_state import WayOn
 from tests.builders import NOW
 from tests.unit.tui.homes import a_now, a_row
@@ -154,3 +154,10 @@ def test_the_way_on_is_said_once(reason, shown):
     row = a_row(state="failed", group="needs_you", status="blocked", reason=reason, way_on=way_on)
     lines = list(all_view(a_now((row,)), [], NOW, ENDLESS, 9))
     assert lines[1].endswith(shown)
+
+
+def test_the_end_of_a_wait_stands_before_its_reason():
+    """Behind the reason it would read as a part of it."""
+    row = a_row(state="waiting", group="waiting", reason="it ended early", until=NOW)
+    lines = list(all_view(a_now((row,)), [], NOW, ENDLESS, 9))
+    assert any(f" · until {moment(NOW, NOW)}: it ended early" in line for line in lines), lines

@@ -202,7 +202,7 @@ def _reason(row: "TaskRow", now: datetime) -> tuple[str, str]:
         style = VERDICT_COLOURS[row.verdict] if row.verdict else "dim"
         return one_line(words), style
     words = row.words.strip().partition("\n")[0]
-    until = f" until {moment(row.until, now)}" if row.until else ""
+    until = f"until {moment(row.until, now)}: " if row.until else ""
     line = row.way_on.line if row.way_on else ""
     way_on = "" if line in words else f" ({line})"
-    return one_line(f"{words}{until}{way_on}"), "magenta" if row.question else "yellow"
+    return one_line(f"{until}{words}{way_on}"), "magenta" if row.question else "yellow"
