@@ -11,6 +11,7 @@ from fleet.cli.terminal_text import row
 from fleet.config import Config
 from fleet.control import Control
 from fleet.control.pause import pause, unpause
+from fleet.control.queue.needs_person import BlockedTask
 from fleet.control.status import FleetStatus, fleet_status
 from fleet.queue.protocol import Draft
 from fleet.schemas import RateLimit
@@ -44,11 +45,20 @@ def fleet(home):
             lost_log_lines=7,
         ),
         FleetStatus(
+            home="/h", queue="embedded", running=False, needing=1,
+            needs_you=(
+                BlockedTask(
+                    id="x", title="Be neat", state="needs approval",
+                    why="land = ask; to land it: fleet land x", way_out="fleet land x",
+                ),
+            ),
+        ),
+        FleetStatus(
             home="/h", queue="postgresql", running=True, pid=1, since=NOW,
             queue_problem="the server is gone",
         ),
     ],
-    ids=["nobody", "agents alone", "everything", "a broken queue"],
+    ids=["nobody", "agents alone", "everything", "a way that is told", "a broken queue"],
 )  # fmt: skip
 def test_status_reads_well(seen, snapshot):
     """One line a fact, each with what to do where there is something to do."""

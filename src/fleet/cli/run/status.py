@@ -86,7 +86,8 @@ def _for_you(task: BlockedTask, now: datetime) -> tuple[str, str]:
     """A task that waits for a person, and the command to go on."""
     why = first_line(task.question or task.why) or "no reason is noted"
     before = f"; before: {cut(first_line(task.before[0]), _MOST_WORDS)}" if task.before else ""
-    way = f" ({_time_left(task.waits_until, now)}{task.way_out})" if task.way_out else ""
+    told = not task.way_out or (not task.question and task.way_out in why)
+    way = "" if told else f" ({_time_left(task.waits_until, now)}{task.way_out})"
     return task.state, f"{task.id} {task.title}: {why}{before}{way}"
 
 
