@@ -45,7 +45,9 @@ def scene(tmp_path):
 
 def coder(scene, name, work, claim="did it"):
     """A coder whose agent is a script of the shell."""
-    script = scene.home.path / f"{name}.sh"
+    folder = scene.home.path.with_name("scripts")  # the home is not in a box
+    folder.mkdir(exist_ok=True)
+    script = folder / f"{name}.sh"
     script.write_text(AGENT.format(work=work, claim=claim))
     script.chmod(0o755)
     argv = f'argv = ["{script}"]\n'

@@ -2,6 +2,7 @@
 ignores the path, and leaves no branch, commit or clone behind.
 """
 
+import os
 import subprocess
 import sys
 
@@ -10,7 +11,8 @@ import pytest
 from fleet import config
 from fleet.git.clone.clone_place import clones_in
 from fleet.runs import receipt_json
-from tests.conftest import need
+from fleet.sandbox.try_box import try_box
+from tests.conftest import missing, need
 from tests.repos import ENV, Repo
 from tests.story.scene import Scene
 from tests.story.test_compare import coder
@@ -76,12 +78,14 @@ def scene(tmp_path):
     scene.close()
 
 
-def made(scene, kind, rule):
+def made(scene, kind, rule, *, sandbox="off"):
     """The project of a kind, in which the path is shared and verified with."""
+    if sandbox != "off" and not try_box(os.environ).works:
+        missing("bwrap")
     share = {"python": ".venv", "node": "node_modules"}[kind]
     text = RULES[rule].format(share=share) + "__pycache__/\n"
     KINDS[kind](scene, {"_dot_gitignore": text})
-    text = config.default_text(**scene.settings)
+    text = config.default_text(**{**scene.settings, "sandbox": sandbox})
     text += f'\n[projects."{scene.project}"]\nshare = ["{share}"]\n'
     scene.home.config.write_text(text)
 
@@ -132,10 +136,41 @@ def test_a_shared_path_is_no_part_of_what_lands(scene, kind, rule, work):
     assert_nothing_left(scene, 3)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_shared_path_is_no_part_of_what_a_comparison_keeps(scene, kind):
+@pytest.mark.parametrize("work", [":", ADD_ALL], ids=["uncommitted", "committed"])
+@pytest.mark.parametrize(
+    ("kind", "rule", "sandbox"),
+    [
+        ("python", "directory", "workspace"),
+        ("python", "none", "workspace"),
+        ("node", "directory", "workspace"),
+        ("node", "name", "workspace"),
+        ("python", "directory", "strict"),
+        ("node", "directory", "strict"),
+    ],
+)
+def test_a_shared_path_is_no_part_of_what_lands_from_a_box(scene, kind, rule, sandbox, work):
+    """Agent and verify commands read the path in their boxes, and cannot write there."""
+    made(scene, kind, rule, sandbox=sandbox)
+    agent(scene, "neat", f"touch $SHARED/written && exit 3; {work}")
+    task_id = add(scene, "neat", verify=(scene.verify,))
+    run(scene, task_id)
+    assert_nothing_left(scene, 2)
+    assert not (scene.project / scene.share / "written").exists()
+    changed = receipt_json.read(scene.run(task_id)).changes.files
+    assert [each.path for each in changed] == ["number"]
+    done = scene.fleet("review", task_id, "--comment", "number:1", "once more")
+    assert done.returncode == 0, done.stdout + done.stderr
+    run(scene, task_id)
+    assert_nothing_left(scene, 3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sandbox"),
+    [("python", "off"), ("node", "off"), ("python", "workspace"), ("node", "strict")],
+)
+def test_a_shared_path_is_no_part_of_what_a_comparison_keeps(scene, kind, sandbox):
     """The pick lands as it is, beside the directory that git ignores."""
-    made(scene, kind, "directory")
+    made(scene, kind, "directory", sandbox=sandbox)
     agent(scene, "neat", ADD_ALL)
     agent(scene, "messy", ":")
     task_id = add(scene, "neat", verify=(scene.verify,))
