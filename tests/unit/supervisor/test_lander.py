@@ -11,6 +11,7 @@ from fleet.landing.train_state import TrainEnd
 from fleet.landing.waiting_work import FoundWork, target_key
 from fleet.supervisor import lander as lander_module
 from fleet.supervisor.lander import Lander
+from fleet.supervisor.state import TaskSettled
 
 
 @pytest.fixture
@@ -47,6 +48,16 @@ def test_a_branch_behind_its_line_keeps_no_run_until_idle_waiting(lander, repo):
     after(lander, repo, end=TrainEnd(behind="its checkout has changes"))
     assert not lander.busy
     assert lander.next_moment < float("inf")
+
+
+def test_a_branch_behind_its_line_is_tried_when_a_run_ends(lander, repo, clock):
+    """A run that could write the checkout was in the way; one that waits for idle sees it land."""
+    repo.commit("first")
+    after(lander, repo, end=TrainEnd(behind="fleet-9 is at work in its checkout"))
+    lander.on_event(TaskSettled("fleet-9", None))
+    assert lander.busy
+    lander.when_due()
+    assert len(lander.jobs) == 1
 
 
 def test_work_that_could_not_land_is_waited_for(lander, repo):
