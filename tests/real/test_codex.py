@@ -102,7 +102,8 @@ def test_a_refused_start_tells_when_to_come_back(desk):
         resets_at=datetime.fromtimestamp(resets, UTC),
         used_percent=100.0,
     )
-    assert outcome == RateLimited(limit=limit)
+    assert outcome.limit == limit
+    assert "try again at" in outcome.detail
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,9 @@ def test_an_agent_has_its_own_task_and_nothing_else(house, coder):
     with ScriptedModel(
         Shell(command=f'bd update {TASK} --status blocked --notes "QUESTION: which?"'),
         Shell(command='bd create "Write the docs" --silent'),
-        ask, *ways_out, evil, keeper, WORK, CLOSE, Say(),
+        ask, *ways_out, evil, keeper,
+        Shell(command=f"bd update {TASK} --status in_progress"),  # it takes its question back
+        WORK, CLOSE, Say(),
     ) as model:  # fmt: skip
         here = house(coder, model)
         (here.home / "coders").mkdir(exist_ok=True)

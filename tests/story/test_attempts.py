@@ -25,9 +25,12 @@ def test_three_tasks_that_are_refused_at_once_wait_and_pay_nothing(scene, reason
     """None is blocked, the login or the model is held once, and one command frees all of them."""
     scene.coder("picky", ACTOR + EVENT.format(reason=reason))
     scene.configure(max_concurrent=3)
-    script = 'say:{"type":"refused"} | tool done end'
+    script = 'await:go say:{"type":"refused"} | tool done end'
     tasks = [scene.add(script, coder="picky") for _ in range(3)]
     scene.supervise()
+    scene.until(lambda: all(scene.runs(task) for task in tasks))
+    for task in tasks:
+        (scene.folder(task) / "go").touch()
     scene.until(lambda: all(scene.task(task).not_before for task in tasks))
     assert [scene.status(task) for task in tasks] == ["open"] * 3
     assert not any(attempts(scene, task) for task in tasks if scene.runs(task))

@@ -57,7 +57,7 @@ def test_an_agent_asks_and_is_answered_or_refused(scene):
         said = heard(scene, task, name)
         assert said.endswith("exit 7\n"), said
         assert said.startswith("Error: "), said
-    assert "supervisor:     running" in heard(scene, task, "status")
+    assert "running since" in heard(scene, task, "status")
     assert "a task" in heard(scene, task, "pastread")
     (comment,) = comments_of(scene.queue, [task])[task]
     assert (comment.author, comment.text) == (f"agent of {task}, run 1", "typed in\n")

@@ -96,7 +96,6 @@ def test_only_those_that_stand_still_are_ended(watched):
         "start call:1 sleep:60": ("Stalled", "silent"),
         "start call:1:mcp__a__b sleep:60": ("Stalled", "silent"),
         "sleep:60": ("Stalled", "never_started"),
-        "stderr:Not_logged_in sleep:60": ("Failed", "auth"),
         "stderr:trust_this_folder? sleep:60": ("Failed", "untrusted"),
         "start call:1:AskUserQuestion sleep:60": ("Stalled", "needs_input"),
         "start drone:0.5:120:.": ("Stalled", "repeating"),
@@ -124,6 +123,17 @@ def test_only_those_that_stand_still_are_ended(watched):
     assert {task: outcome(watched, task) for task in bad} == bad
     stalled = [task for task in bad if bad[task][0] == "Stalled"]
     assert all("fleet_stalled" in notes(watched, task) for task in stalled)
+
+
+def test_an_agent_that_is_not_logged_in_is_ended_and_its_task_stays_open(watched):
+    """The login is held, and no attempt is spent on it."""
+    watched.configure(start_limit="2s", idle_limit="2s")
+    task = watched.put("stderr:Not_logged_in sleep:60")
+    watched.hasty()
+    watched.until(lambda: watched.runs(task) and watched.task(task).not_before, patience=60)
+    assert outcome(watched, task) == ("Failed", "auth")
+    assert watched.status(task) == "open"
+    assert "held" in watched.fleet("show", task).stdout
 
 
 def test_a_stream_that_is_lost_costs_nothing(watched):
