@@ -76,7 +76,7 @@ def test_a_conflict_goes_back_to_the_session_that_did_the_work(house, coder):
         here.fleet("bd", "create", *flags, "Write their table")
         hear(supervisor, f"{OTHER}: landed on main")
         model.go.set()
-        hear(supervisor, f"{TASK}: sent back (1)")
+        hear(supervisor, f"{TASK}: sent back to its agent (try 1)")
         assert supervisor.wait(120) == 0, supervisor.stdout.read()
 
         assert here.task()["status"] == "closed"

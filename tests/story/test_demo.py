@@ -92,7 +92,7 @@ def test_the_demo_shows_every_trouble_and_leaves_nothing(ground):
     assert "adopted run 1" in lines
     assert "8 of 9 tasks have landed" in log
     # The pair on one line: the second goes back to its session, merges, and the release has both.
-    assert f"{task_of('Lend a book', lines)} Lend a book: sent back (1)" in lines
+    assert f"{task_of('Lend a book', lines)} Lend a book: sent back to its agent (try 1)" in lines
     assert "conflicts with main in README.md" in told
     assert "with the merge begun; the same session finished it" in told
     assert "began from main, where all 8 files were there (Commands: find, lend)" in told
