@@ -203,6 +203,6 @@ def test_a_claim_without_any_change_costs_one_more_turn_and_waits_for_a_person(s
     run_all(scene, NEEDS_YOU)
     task = scene.task(honest)
     assert task.status == "blocked"
-    assert "it changed nothing, and says why: It-was-right-before" in task.notes
+    assert "It says why: It-was-right-before" in task.notes
     assert [read_ending(run).counts for run in scene.runs(honest)] == [False, False]
     assert scene.status(late) == "closed", scene.screen()

@@ -274,7 +274,7 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
         return refuse_merge(_listed(broken), facts.land_tries, facts.task_id)
     if verdict.findings:
         if tuple(finding.rule for finding in verdict.findings) == UNCHANGED:
-            return _unchanged(claim.done, facts)
+            return _unchanged(claim.done, verdict.findings[0].what, facts)
         return _attempt(_listed(verdict.findings), facts, now)
     if not _is_enough(verdict, facts) and facts.lands_on is None:
         # Of work that lands, the landing says so and waits for a person.
@@ -282,14 +282,14 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
     return _claim_holds(claim.done, verdict, facts)
 
 
-def _unchanged(claim: str, facts: Facts) -> Decision:
+def _unchanged(claim: str, what: str, facts: Facts) -> Decision:
     """A claim whose only fault is that nothing changed: the agent says once, in the same session,
     whether no change is needed, and a person decides on its answer.
     """
     last = facts.past.last
     if last is None or last.broke != UNCHANGED:
-        return released("it claimed to be done (no_effect): nothing is different from before")
-    why = f"no_effect: it changed nothing, and says why: {claim}"
+        return released(f"it claimed to be done (no_effect): {what}")
+    why = f"no_effect: {what}. It says why: {claim}"
     return blocked(NeedsApproval(reasons=(why,)), facts.task_id)
 
 

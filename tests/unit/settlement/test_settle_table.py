@@ -494,4 +494,13 @@ def test_limits_never_count(runs):
 def test_a_claim_without_any_change_is_left_to_a_person_with_its_reason():
     """An honest one costs one extra turn and no attempt."""
     decision = decide(Finished(), facts(claim=DONE, verdict=NO_CHANGE, past=SAID_SO), NOW)
-    assert "it changed nothing, and says why: did it" in str(decision.settlement)
+    assert "no_effect: nothing is different. It says why: did it" in str(decision.settlement)
+
+
+def test_a_claim_without_any_change_says_what_the_rule_found():
+    """Where others worked in the same directory, its own change may be there all the same."""
+    what = "nothing in its directory is different by its own doing (b-2 worked there too)"
+    verdict = Verdict(findings=(Finding(rule="no_effect", what=what),))
+    for past in (History(), SAID_SO):
+        decision = decide(Finished(), facts(claim=DONE, verdict=verdict, past=past), NOW)
+        assert f"(no_effect): {what}" in decision.why or f"no_effect: {what}." in decision.why
