@@ -51,6 +51,17 @@ def test_what_lands_now_is_left(place):
 
 
 @pytest.mark.parametrize("verb", [withdraw, hold])
+def test_work_that_the_line_has_is_refused_without_a_word_of_other_work(place, verb):
+    """There may be none: what is told is that it is merged, what is in the way, and the way out."""
+    task = place.waits("ahead", why="a checkout is in the way")
+    with pytest.raises(Refused) as refused:
+        verb(place.fleet, task)
+    said = f"{task} is to land, and its work is merged already: a checkout is in the way"
+    assert refused.value.message == said
+    assert refused.value.hint.endswith(f"fleet land --revert {task}")
+
+
+@pytest.mark.parametrize("verb", [withdraw, hold])
 def test_work_is_taken_out_of_the_train_of_a_lander_that_was_killed(place, verb):
     """No lander has the branch: there is no moment to wait for."""
     task, other = place.waits("testing"), place.waits("testing", title="Be there, too")

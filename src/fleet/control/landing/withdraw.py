@@ -62,12 +62,12 @@ def withdraw(fleet: Control, task_id: str, *, afresh: bool = False) -> None:
 
 
 def refuse_ahead(task_id: str, landing: Landing) -> None:
-    """Raise Refused for work that others were verified with, and that only a checkout keeps from
-    its branch.
+    """Raise Refused for work that is merged on the line, and that only a checkout keeps from its
+    branch: what landed since was verified with it.
     """
     if landing.state == "ahead":
         raise Refused(
-            f"{task_id} is to land, and other work is verified with it: {landing.why}",
+            f"{task_id} is to land, and its work is merged already: {landing.why}",
             hint=f"To take it back once it has landed: fleet land --revert {task_id}",
         )
 
