@@ -7,6 +7,7 @@ import pytest
 from fleet.home import base_wait
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import read_ending
+from fleet.schemas import Released
 from tests.conftest import need
 from tests.repos import ENV, Repo
 from tests.story.scene import NEEDS_YOU, Scene
@@ -206,3 +207,15 @@ def test_a_claim_without_any_change_costs_one_more_turn_and_waits_for_a_person(s
     assert "It says why: It-was-right-before" in task.notes
     assert [read_ending(run).counts for run in scene.runs(honest)] == [False, False]
     assert scene.status(late) == "closed", scene.screen()
+
+
+def test_a_claim_without_any_change_is_asked_about_again_after_a_fresh_retry(scene):
+    """The new session was told nothing, so a person is not needed before it had its turn."""
+    steps = "tool done:I-fixed-it end | tool done:No-need end"
+    task_id = add(scene, steps=steps, expect="change")
+    run_all(scene, NEEDS_YOU)
+    retried = scene.fleet("retry", "--fresh", task_id)
+    assert retried.returncode == 0, retried.stderr
+    run_all(scene, NEEDS_YOU)
+    asked_once = [isinstance(read_ending(run).settlement, Released) for run in scene.runs(task_id)]
+    assert asked_once == [True, False, True, False]

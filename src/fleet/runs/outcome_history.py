@@ -34,7 +34,8 @@ from fleet.schemas.noted_waits import waits_in_note
 
 FILE = "outcome.json"
 FAILURES = ".failures"
-#: Holds the number of the run up to which attempts are forgiven, after `fleet retry`.
+#: After `fleet retry`: the number of the run up to which attempts are forgiven, and after `--fresh`
+#: that of the run up to which all is forgotten.
 FORGIVEN = ".forgiven"
 _LARGEST = 1 << 20
 
@@ -148,13 +149,16 @@ def history(task_dir: Path, before: int | None = None) -> History:
     """The counts after the latest run, or after the latest run before number `before`.
 
     A task that was closed or blocked and runs again was put back by a person: its counts start at
-    0, as after `forgive`.
+    0, as after `forgive`. One that begins afresh has no history.
     """
+    forgiven, forgotten = _forgiven(task_dir)
     for run in newest_first(task_dir, before=before):
+        if run.number <= forgotten:
+            break
         ending = believed_ending(run)
         if ending is None:
             continue
-        if not isinstance(ending.settlement, Released) or run.number <= _forgiven(task_dir):
+        if not isinstance(ending.settlement, Released) or run.number <= forgiven:
             return History(last=ending)
         return History(
             attempts=ending.attempts,
@@ -166,8 +170,13 @@ def history(task_dir: Path, before: int | None = None) -> History:
 
 
 def last_to_speak(task_dir: Path) -> tuple[Run, Ending] | None:
-    """The latest run with its ending, without those that never spoke: what the next run follows."""
+    """The latest run with its ending, without those that never spoke: what the next run follows.
+    None: the next run is the first, or begins afresh.
+    """
+    _, forgotten = _forgiven(task_dir)
     for run in newest_first(task_dir):
+        if run.number <= forgotten:
+            break
         ending = believed_ending(run)
         if ending is not None and not ending.never_spoke:
             return run, ending
@@ -202,7 +211,7 @@ def attempts_before(run: Run, *, with_questions: bool = False) -> Iterator[Run]:
     A series begins after a run that closed or blocked the task, or that was forgiven; with
     `with_questions` a run that asked a person something belongs to it.
     """
-    forgiven = _forgiven(run.task_dir)
+    forgiven, _ = _forgiven(run.task_dir)
     for before in newest_first(run.task_dir, before=run.number):
         ending = believed_ending(before)
         if ending is not None:
@@ -213,15 +222,20 @@ def attempts_before(run: Run, *, with_questions: bool = False) -> Iterator[Run]:
             yield before
 
 
-def forgive(task_dir: Path) -> None:
-    """Set the counts back to 0: a person wants the task tried again."""
+def forgive(task_dir: Path, *, fresh: bool = False) -> None:
+    """Set the counts back to 0: a person wants the task tried again. `fresh`: the next run knows
+    nothing of the runs so far.
+    """
     run = latest_run(task_dir)
     if run is not None:
-        data = f"{run.number}\n".encode()
-        seals.write_sealed(task_dir, FORGIVEN, data)
+        forgotten = run.number if fresh else _forgiven(task_dir)[1]
+        seals.write_sealed(task_dir, FORGIVEN, f"{run.number} {forgotten}\n".encode())
         write_atomically(task_dir / FAILURES, b"0\n", durable=False)
 
 
-def _forgiven(task_dir: Path) -> int:
-    data = seals.read_sealed(task_dir, FORGIVEN, _LARGEST)
-    return int(data) if data.strip().isdigit() else 0
+def _forgiven(task_dir: Path) -> tuple[int, int]:
+    """The two numbers of FORGIVEN; 0: no run. An earlier fleet wrote the first alone."""
+    words = seals.read_sealed(task_dir, FORGIVEN, _LARGEST).split()
+    if not words or not all(word.isdigit() for word in words):
+        return 0, 0
+    return int(words[0]), int(words[1]) if len(words) > 1 else 0

@@ -4,7 +4,9 @@ import msgspec
 import pytest
 from msgspec import structs, to_builtins
 
+from fleet.files import seals
 from fleet.runs.outcome_history import (
+    FORGIVEN,
     History,
     forgive,
     history,
@@ -95,6 +97,29 @@ def test_a_person_can_forgive_in_between(tmp_path):
     assert history(tmp_path).attempts == 0
     end(tmp_path, FAILED, Released())
     assert history(tmp_path).attempts == 1
+
+
+def test_a_fresh_start_knows_no_run_before_it(tmp_path):
+    """Neither how the last one ended nor its session, also after it is tried again without a run
+    in between; what comes later is followed.
+    """
+    end(tmp_path, FAILED, Blocked(waits=SetAside(note="look")))
+    forgive(tmp_path, fresh=True)
+    forgive(tmp_path)
+    assert history(tmp_path) == History()
+    assert last_to_speak(tmp_path) is None
+    run, _ = end(tmp_path, FAILED, Released())
+    forgive(tmp_path)
+    assert last_to_speak(tmp_path)[0].number == run.number
+    assert history(tmp_path).last is not None
+
+
+def test_what_an_earlier_fleet_forgave_stays_forgiven(tmp_path):
+    """It wrote one number."""
+    end(tmp_path, FAILED, Released())
+    seals.write_sealed(tmp_path, FORGIVEN, b"1\n")
+    assert history(tmp_path) == History(last=history(tmp_path).last)
+    assert history(tmp_path).last is not None
 
 
 def test_forgiving_what_never_ran_is_nothing(tmp_path):

@@ -47,7 +47,7 @@ def retry(
 
         place_again(fleet, task)
     _accept_base(fleet, task)
-    forgive(fleet.home.task(task.id))
+    forgive(fleet.home.task(task.id), fresh=fresh)
     if (fleet.home.task(task.id) / FORGIVEN).exists():
         store_task_file(fleet, task, FORGIVEN)
     return fleet.queue.reopen_task(task, by=fleet.by, anew=True)
