@@ -175,8 +175,9 @@ class RunObserver(Protocol):
         return end.ending
 
     def settled(self, run: "ActiveRun", ending: "Ending", receipt: Receipt | None) -> None:
-        """React to a run whose task is being settled. Without a receipt an earlier supervisor had
-        judged the run.
+        """React to a run whose task is about to be settled, before its ending is written or sent.
+        A supervisor that is killed in between may call this again for the same run. Without a
+        receipt an earlier supervisor had judged the run.
         """
 
 

@@ -317,8 +317,12 @@ def _settle_run(
     ending: Ending,
     end: RunEnd | None = None,
 ) -> None:
-    """Settle a run. Without an `end` its evidence is written already."""
+    """Settle a run. Without an `end` its evidence is written already.
+
+    The observers come first: an ending that is on disk has been observed, so a supervisor that
+    finds the ending only has to settle the task.
+    """
     note_end(run, ending, state.now())
+    state.observers.settled(run, ending, end.receipt if end is not None else None)
     evidence = partial(_write, end, run) if end is not None else lambda: None
     send_and_settle(state, assignment, ending, run.run, evidence)
-    state.observers.settled(run, ending, end.receipt if end is not None else None)

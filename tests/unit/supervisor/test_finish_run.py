@@ -3,14 +3,16 @@ its task is settled.
 """
 
 import errno
+from datetime import timedelta
 
 import pytest
 
+from fleet.accounts.account_store import open_accounts
 from fleet.coders.claude import ClaudeCoder
 from fleet.processes.keeper_client import Ended
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import Exit, RunSpec, new_run
-from fleet.schemas import Closed, Finished, Policy
+from fleet.schemas import Closed, Finished, Policy, RateLimit, RateLimited
 from fleet.settlement import end_run
 from fleet.settlement.run_record import ExitedRun
 from fleet.supervisor import finish_run
@@ -71,3 +73,39 @@ def test_a_disk_that_is_full_before_the_inspection_leaves_the_run_to_be_finished
     with pytest.raises(OSError, match="no space"):
         finish(state, assignment, assignment.stage)
     assert isinstance(assignment.stage, Finishing)
+
+
+class Killed(Exception):
+    """Nothing after this is done any more."""
+
+
+def test_a_limit_is_on_disk_before_the_run_is_settled(state, queue, monkeypatch):
+    """A kill in between must not cost one more run, which would meet the same limit."""
+
+    def killed(*_, **__):
+        raise Killed
+
+    limit = RateLimit(kind="throttle", status="rejected")
+    monkeypatch.setattr(finish_run, "outcome_of", lambda _: RateLimited(limit=limit))
+    spec = RunSpec(argv=("claude",), cwd="/", account="claude")
+    run_of = new_run(state.home.task("fleet-1"), spec)
+    run_of.stdout.touch()
+    exited = Ended(Exit(code=1, started_at=NOW, ended_at=NOW, seconds=1))
+
+    def end_again():
+        assignment = state.assignments.take(a_lease())
+        run = ActiveRun(assignment.lease.task, run_of, ClaudeCoder(), env={}, spec=spec)
+        stage = assignment.stage = Finishing(run, ExitedRun(record=run, process_end=exited))
+        finish(state, assignment, stage)
+        return open_accounts(state.home.path).state("claude")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(queue, "call", killed)
+        with pytest.raises(Killed):
+            end_again()
+    known = open_accounts(state.home.path).state("claude")
+    assert known.pace.until is not None
+    assert known.pace.until > NOW
+    assert end_again() == known
+    state.now = lambda: NOW + timedelta(minutes=1)  # the ending is on disk: it says when
+    assert end_again() == known

@@ -48,7 +48,7 @@ class AccountWatch(RunObserver):
 
     def settled(self, run: ActiveRun, ending: Ending, receipt: Receipt | None) -> None:
         state, seconds = self._state, receipt.seconds if receipt is not None else None
-        event = state.accounts.run_ended(run, ending, seconds or 0.0, state.now())
+        event = state.accounts.run_ended(run, ending, seconds or 0.0, ending.at)
         state.events.append(AccountNoted(run.account, event))
         if run.account in state.accounts.full_accounts:
             wake_next(state)
