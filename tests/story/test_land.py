@@ -94,6 +94,29 @@ def test_all_leaves_what_cannot_be_approved_and_lands_what_a_checkout_held_up(sc
     assert "work:" not in scene.fleet("show", task).stdout, "its own branch is gone"
 
 
+@pytest.mark.parametrize("close", [("close",), ("update", "--status", "closed")])
+def test_a_task_that_is_closed_while_a_checkout_is_in_the_way_is_to_land_and_lands(scene, close):
+    """Show, status and land name it until its branch has moved, and it is landed then."""
+    (task,) = accepted(scene, "more")
+    (scene.project / "more").write_text("mine\n")
+    assert scene.fleet("land", "--all").returncode == 10
+    verb, *flags = close
+    assert scene.fleet("bd", verb, task, *flags).returncode == 0
+    assert scene.status(task) == "closed"
+    words = "".join(f"main is checked out at {scene.project}, where more is not in git".split())
+    shown = scene.fleet("show", task).stdout
+    assert "to land on main" in shown
+    for said in (shown, scene.fleet("status").stdout, scene.fleet("land").stdout):
+        assert words in "".join(said.split())
+    (scene.project / "more").unlink()
+    done = scene.fleet("land", "--all")
+    assert f"{task}: landed on main as" in done.stdout
+    assert file(scene, "more") == "more"
+    assert "state:       landed" in scene.fleet("show", task).stdout
+    assert scene.status(task) == "closed"
+    assert "Nothing waits to land." in scene.fleet("land").stdout
+
+
 def one_line(text):
     return " ".join(text.split())
 

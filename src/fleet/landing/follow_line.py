@@ -75,8 +75,8 @@ def _merged(land: LandRepository, target: Target, prover: FoldProver) -> str:
 
 
 def settle_ahead(at: TrainState, tasks: Sequence[Task], behind: str) -> None:
-    """Close the tasks whose work the branch has by now; for the others, say what is in the way.
-    Raises FleetError and OSError.
+    """Close the tasks whose work the branch has by now; for the others, say what is in the way. The
+    work of a task that a person closed meanwhile lands all the same. Raises FleetError and OSError.
     """
     found = {task.id: landing_json.believed(at.home, task.id) for task in tasks}
     ahead = [each for each in tasks if (known := found[each.id]) and known.state == "ahead"]
@@ -86,7 +86,9 @@ def settle_ahead(at: TrainState, tasks: Sequence[Task], behind: str) -> None:
     target = read_target(land, at.branch)
     for task in at.settler.as_they_are(ahead):
         landing = found[task.id]
-        if landing is None or landing.landed is None or not task.waits_to_land:
+        if landing is None or landing.landed is None:
+            continue
+        if not task.waits_to_land and task.status != "closed":
             continue
         commit = landing.landed.commit
         if target.tip and is_ancestor(land.git, commit, target.tip):

@@ -258,7 +258,7 @@ def _home(lander: LanderSetup, work: WaitingWork, settler: LandingSettler) -> La
 
 def _see_to_ends(home: Home, tasks: Sequence[Task], settler: LandingSettler) -> None:
     """Do what an earlier lander wrote down and did not do: close what has landed, open what was
-    sent back. What a person closed meanwhile is forgotten.
+    sent back. What a person closed meanwhile is forgotten, unless the line has its work.
     """
     for task in tasks:
         state = _state(home, task.id)
@@ -268,7 +268,7 @@ def _see_to_ends(home: Home, tasks: Sequence[Task], settler: LandingSettler) -> 
             settler.reopen(task)
         elif state == "ahead" and task.status == "blocked":
             settler.tell_line(task)
-        elif task.status == "closed":
+        elif task.status == "closed" and state != "ahead":
             landing_json.forget_mark(home, task.id)
 
 

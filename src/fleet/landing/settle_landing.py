@@ -148,6 +148,9 @@ class LandingSettler:
     def arrived(self, task: Task) -> None:
         """The branch has the work that was ahead of it: the task is closed."""
         self._change(task.id, ("ahead",), state="landed", why="")
+        landing = landing_json.believed(self._home, task.id)
+        if landing is not None and task.status == "closed":
+            self.tell(task.id, f"{landing.words()}; it was closed before")
         self.close(task)
 
     def still_ahead(self, task: Task, why: str) -> None:
@@ -159,8 +162,15 @@ class LandingSettler:
             self.note_obstacle(task.id, why)
 
     def off_line(self, task: Task) -> None:
-        """Neither line nor branch has the work any more: it waits for a train again."""
-        if self._change(task.id, ("ahead",), state="waiting", why="", landed=None):
+        """Neither line nor branch has the work any more: it waits for a train again, unless a
+        person closed the task.
+        """
+        if not self._change(task.id, ("ahead",), state="waiting", why="", landed=None):
+            return
+        if task.status == "closed":
+            landing_json.forget_mark(self._home, task.id)
+            self.tell(task.id, "its work is not on the line any more, and it was closed before")
+        else:
             waits = ToLand(into=task.waits.into if isinstance(task.waits, ToLand) else "")
             self._queue.reopen_task(task, by=self.by, waits=waits)
             self.tell(task.id, "its work is not on the line any more, and is folded again")

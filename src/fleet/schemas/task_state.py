@@ -176,6 +176,8 @@ def row_state(task: Task) -> Standing:
 def state_of(facts: TaskFacts) -> Standing:
     """How a task stands. The one place where facts turn into the word that people see."""
     match facts.status:
+        case "closed" if facts.landing is not None and facts.landing.step == "ahead":
+            return _on_the_way(facts.id, facts.landing)  # closed by hand: it lands all the same
         case "closed":
             landed = facts.landing is not None and facts.landing.step == "landed"
             return Standing(state="landed" if landed else "done", reason=facts.close_reason)

@@ -382,16 +382,36 @@ def test_a_queue_that_was_not_told_of_the_line_is_told_by_the_next_lander(place,
     assert place.queue.get(task).waits == OnLine(into="main")
 
 
-def test_a_task_that_a_person_closed_while_it_was_ahead_stays_closed(place):
-    """The branch gets its work all the same."""
+def test_a_task_that_a_person_closed_while_it_was_ahead_is_to_land_and_lands(place):
+    """The branch gets its work all the same, and the record says so before and after."""
     place.repo.put("part-0", "unfinished\n")
     task = place.accepted("Say one", part_0="one\n")
     place.land()
     place.queue.close_task(place.queue.get(task), by="ann", reason="enough")
+    place.land()
+    assert place.state(task) == "ahead"
+    assert landing_json.unlanded(place.home) == [task], "it is still named"
+    place.repo.git("checkout", "-q", "--", "part-0")
+    said = [each for report in place.land() for each in report.said]
+    landed = place.landing(task)
+    assert landed.state == "landed"
+    assert said == [(task, f"{landed.words()}; it was closed before")]
+    assert place.queue.get(task).close_reason == "enough"
+    assert place.shown("part-0") == "one"
+    assert landing_json.unlanded(place.home) == []
+
+
+def test_a_closed_task_whose_line_a_person_deleted_is_not_folded_again(place):
+    """A person closed it, and nothing has its work: nothing lands, and nothing is opened."""
+    place.repo.put("part-0", "unfinished\n")
+    task = place.accepted("Say one", part_0="one\n")
+    place.land()
+    place.queue.close_task(place.queue.get(task), by="ann", reason="enough")
+    place.repo.git("update-ref", "-d", "refs/fleet/land/main")
     place.repo.git("checkout", "-q", "--", "part-0")
     place.land()
     assert place.queue.get(task).close_reason == "enough"
-    assert place.shown("part-0") == "one"
+    assert place.shown("part-0") == "zero"
     assert landing_json.unlanded(place.home) == []
 
 

@@ -103,7 +103,7 @@ def _from_before(fleet: Control, task_id: str) -> Landing | None:
     known = landing_json.read(fleet.home, task_id)
     if task.status != "closed" or record is None:
         return None
-    if known is not None and known.state == "landed":
+    if known is not None and known.state in ("ahead", "landed"):
         return None
     refuse_agents(fleet.env, "land work")
     project = ProjectGit(fleet.home, record.repository, time.monotonic() + _READ)

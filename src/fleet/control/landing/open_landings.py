@@ -50,9 +50,8 @@ def open_landings(fleet: Control) -> dict[str, Landing]:
 
 
 def without_closed(fleet: Control, landings: Mapping[str, Landing]) -> dict[str, Landing]:
-    """The same without tasks that a person closed meanwhile: their landing says nothing any more.
-
-    A queue that does not answer hides none of them.
+    """The same without tasks that a person closed meanwhile: their landing says nothing any more,
+    unless the line has their work. A queue that does not answer hides none of them.
     """
     if not landings:
         return {}
@@ -61,11 +60,15 @@ def without_closed(fleet: Control, landings: Mapping[str, Landing]) -> dict[str,
     except FleetError:
         return dict(landings)
     closed = {task.id for task in tasks if task.status == "closed"}
-    return {task_id: each for task_id, each in landings.items() if task_id not in closed}
+    return {
+        task_id: each
+        for task_id, each in landings.items()
+        if task_id not in closed or each.state == "ahead"
+    }
 
 
 def landing_tasks(fleet: Control) -> tuple[LandingTask, ...]:
-    """Landings of tasks that are not closed, to be shown; what waits for a person comes first."""
+    """Landings that are not at their end, to be shown; what waits for a person comes first."""
     found = [
         LandingTask(
             id=task_id,
@@ -89,6 +92,8 @@ def landing_of(fleet: Control, task: Task) -> Landing | None:
         return _landing_elsewhere(fleet, task) or landing
     if (task.status == "closed") == (landing.state == "landed"):
         return landing
+    if task.status == "closed" and landing.state == "ahead":
+        return landing  # it lands all the same
     # The branch moves before the task is closed, and the task may have been read before that: what
     # was blocked before its work landed is closed, or will be.
     unclosed = landing_json.is_unclosed(fleet.home, task.id) or task.updated_at <= landing.at

@@ -82,9 +82,9 @@ def begun_tasks(fleet: Control, now: datetime) -> BegunTasks:
     tasks = {task.id: task for task in fleet.queue.find(begun)}
     away = tuple(each for each in landing_json.unlanded(fleet.home) if each not in tasks)
     if away:
-        tasks |= {task.id: task for task in fleet.queue.find(Filter(ids=away))}
+        tasks |= {task.id: task for task in fleet.queue.find(Filter(ids=away, include_closed=True))}
     known = rows_of(fleet, tuple(tasks.values()), now)[0] if tasks else {}
-    rows = [known[each] for each in tasks]
+    rows = [row for each in tasks if (row := known[each]).group != "done"]
     needy = [row for row in rows if row.group == "needs_you"]
     needy.sort(key=lambda row: not row.question)
     return BegunTasks(
