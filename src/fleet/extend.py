@@ -282,14 +282,14 @@ class Gate(Protocol):
         return self.why_none(at)
 
 
-#: The gates of fleet that hold all tasks, in their order.
+#: The gates of fleet that hold all tasks, in their order. The last one leaves tasks ready.
 HOME_GATES = (
-    "fleet.home.start_gates:Supervised",
     "fleet.home.start_gates:NotPaused",
     "fleet.home.start_gates:QueueAnswers",
     "fleet.home.start_gates:MachineHasRoom",
     "fleet.spending.budget_gates:DayBudget",
     "fleet.home.start_gates:SlotIsFree",
+    "fleet.home.start_gates:Supervised",
 )
 #: The gates of fleet in the order in which people are told: first what concerns the task alone,
 #: then what it shares with others, last what holds all tasks.

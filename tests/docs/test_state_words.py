@@ -4,6 +4,8 @@ from typing import get_args
 
 import pytest
 
+from fleet.control.pause import pause, unpause
+from fleet.processes.supervisor_lock import LOCK
 from fleet.schemas.task_state import TaskState
 from tests.conftest import need
 from tests.docs.state_words import FILE, SURFACES, asked, at, page
@@ -12,6 +14,8 @@ from tests.docs.state_words import FILE, SURFACES, asked, at, page
 WHOLE = {"`tasks --all`", "`top`", "page", "`show`", "agents (MCP)", "`bd list --all`"}
 #: No surface is asked about these words here: an agent's run has to end first.
 ELSEWHERE = {"verifying"}
+#: The words of open tasks.
+OPEN = {"ready", "waiting", "sent back"}
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +38,28 @@ def test_every_surface_has_the_same_word(home, said, surface):
     """Whatever its row, its notes and the record of its landing say beside each other."""
     words = {what: said[surface].get(task, {word}) for what, (task, word) in home.made.items()}
     assert words == {what: {word} for what, (_, word) in home.made.items()}
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_an_open_task_has_the_same_word_without_a_supervisor(home, surface):
+    """That no supervisor runs is a fact of the home: what could start is ready."""
+    (home.home.path / LOCK).unlink(missing_ok=True)
+    found = SURFACES[surface](home)
+    opened = {task: word for task, word in home.made.values() if word in OPEN}
+    assert {task: found.get(task, {word}) for task, word in opened.items()} == {
+        task: {word} for task, word in opened.items()
+    }
+
+
+def test_a_task_of_a_paused_home_waits_on_every_surface(home):
+    """Also where nothing of its own is in its way."""
+    task = home.made["nothing is in its way"][0]
+    pause(home.home)
+    try:
+        words = {name: read(home).get(task, {"waiting"}) for name, read in SURFACES.items()}
+    finally:
+        unpause(home.home)
+    assert words == {name: {"waiting"} for name in SURFACES}
 
 
 @pytest.mark.parametrize("surface", sorted(WHOLE))

@@ -109,13 +109,13 @@ class NotPutOff(Gate):
 
 
 class Supervised(Gate):
-    """Only a supervisor starts tasks."""
+    """Only a supervisor starts tasks. Without one they are ready all the same."""
 
     def why_none(self, at: HomeMoment) -> Wait | None:
         if at.supervised:
             return None
         way = WayOn(verb="", line="fleet run")
-        return Wait(gate="supervisor", reason="no supervisor runs", way_on=way)
+        return Wait(gate="supervisor", reason="no supervisor runs", way_on=way, ready=True)
 
 
 class NotPaused(Gate):

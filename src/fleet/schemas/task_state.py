@@ -87,6 +87,8 @@ class Wait(Struct, frozen=True, kw_only=True):
     again: bool = False
     #: What a task that was claimed is blocked with; None: it is put off.
     blocks: Waits | None = None
+    #: The task is ready: what is missing is a fact of the home, not of the task.
+    ready: bool = False
     #: On a queue that hosts share: what this host lacks for the task, as other hosts show it.
     declined: str = ""
 
@@ -218,8 +220,8 @@ def _open(facts: TaskFacts) -> Standing:
         )
     if held is not None:
         return Standing(
-            state="waiting", reason=held.reason, until=held.until, way_on=held.way_on,
-            person=held.person and not held.again,
+            state="ready" if held.ready else "waiting", reason=held.reason, until=held.until,
+            way_on=held.way_on, person=held.person and not held.again,
         )  # fmt: skip
     return Standing(state="ready")
 
@@ -343,7 +345,8 @@ def with_root(first: Sequence[str], known: Mapping[str, Link]) -> Standing:
 
 
 def _end(root: Standing) -> str:
-    return _ROOTS.get(root.state) or first_line(root.reason)
+    why = first_line(root.reason)
+    return why if root.state == "ready" and why else _ROOTS.get(root.state, why)
 
 
 def answer_line(task_id: str) -> WayOn:

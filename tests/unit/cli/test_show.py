@@ -66,7 +66,8 @@ def test_a_task_that_does_not_run_says_why(fleet, tmp_path, capsys):
         task = fleet.queue.add(Draft(title="t", metadata=here, **draft))
         show(Parsed({}, (task.id,)))
         shown = capsys.readouterr().out.splitlines()
-        words = [line.partition("waits:")[2] for line in shown if line.startswith("waits:")]
+        named = ("waits:", "not yet:")
+        words = [line.partition(":")[2] for line in shown if line.startswith(named)]
         state = next(line.partition("state:")[2] for line in shown if line.startswith("state:"))
         return (words or [state])[0].strip().replace(task.id, "ID")
 

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from fleet.control.pause import pause
 from fleet.control.view import read_now
 from fleet.control.view.read_now import standings_of
 from fleet.control.view.task_states import states_of
@@ -36,16 +37,21 @@ def every_kind(fleet):
 def test_a_list_has_the_words_of_the_rows(fleet):
     """Also where the whole home is held and the tasks are not looked at one by one."""
     tasks = every_kind(fleet)
-    known = standings_of(fleet, tasks, NOW)
     found = states_of(fleet, tasks, NOW)
-    assert found == {task_id: standing.state for task_id, standing in known.items()}
+    for held in (False, True):
+        if held:
+            pause(fleet.home)
+        known = standings_of(fleet, tasks, NOW)
+        now = states_of(fleet, tasks, NOW)
+        assert now == {task_id: standing.state for task_id, standing in known.items()}
     assert [found[task.id] for task in tasks] == [
-        "done", "stopped", "waiting", "waiting", "sent back",
+        "done", "stopped", "ready", "waiting", "sent back",
     ]  # fmt: skip
 
 
 def test_a_held_home_is_not_read_task_by_task(fleet, monkeypatch):
-    """The open tasks of a home without a supervisor wait, and no row is made of any."""
+    """The open tasks of a paused home wait, and no row is made of any."""
+    pause(fleet.home)
     tasks = [fleet.queue.add(Draft(title=f"t{number}")) for number in range(3)]
     monkeypatch.delattr(read_now, "standings_of")
     assert set(states_of(fleet, tasks, NOW).values()) == {"waiting"}

@@ -59,7 +59,7 @@ def _print(fleet: Control, tasks: Sequence[Task]) -> None:
             continue
         shown = f"{head}  [{one_line(place.cwd)}]"
         wait = gates.why_not(task, place)
-        if wait is None or wait == held:
+        if wait is None or wait.ready:
             back = task.id in begun and is_back(fleet, task)
             ready.append(folded(f"{shown}  (sent back)" if back else shown, 2))
         else:

@@ -229,7 +229,8 @@ def _waits(details: TaskDetails, known: Mapping[str, TaskRow], now: datetime) ->
         return rows
     why, way = one_line(row.reason.strip()), f": {row.way_on.line}" if row.way_on else ""
     if row.until is None:
-        return [*rows, ("waits" if row.state == "waiting" else "why", f"{why}{way}")]
+        name = {"waiting": "waits", "ready": "not yet"}.get(row.state, "why")
+        return [*rows, (name, f"{why}{way}")]
     left = (row.until - now).total_seconds()
     when = moment(row.until, now) + (f" (in {duration(left)})" if left > 0 else "")
     return [*rows, ("not before", f"{when}: {why}{way}")]

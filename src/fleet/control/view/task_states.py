@@ -1,7 +1,7 @@
 """The states of many tasks, for lists that show the state and not the reason.
 
 An open task that something holds is waiting, whatever that is. So where the whole home is held, the
-open tasks are not looked at one by one.
+open tasks are not looked at one by one. Without a supervisor they are: some of them are ready.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ def _held_with_home(fleet: Control, tasks: Sequence[Task], now: datetime) -> dic
     if fleet.is_shared:
         return {}
     held = why_none(home_gates(), home_moment(fleet, now, *supervision(fleet)))
-    if held is None:
+    if held is None or held.ready:
         return {}
     landing = frozenset(landing_json.unlanded(fleet.home))
     return {
