@@ -59,7 +59,8 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     untold: tuple[str, ...] = ()
     #: How many tasks there are by status; empty if the queue did not answer.
     tasks: Mapping[str, int] = field(default_factory=dict[str, int])
-    #: How many tasks that are in progress, blocked or on the way to a branch stand how.
+    #: How many tasks that are in progress, blocked or on the way to a branch stand how, without
+    #: those that need a person.
     states: Mapping[str, int] = field(default_factory=dict[str, int])
     #: Branches that are behind what has landed, each with what is in the way.
     behind: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from fleet.errors import FleetError, InvalidTask
 from fleet.evidence.inspect_run import Inspection, inspect_run
 from fleet.evidence.verify_place import InspectedRun
 from fleet.files.machine_short import is_short, low_disk, words_of
+from fleet.home import landing_json
 from fleet.processes import process_identity
 from fleet.processes.keeper_client import Ended, kill_trees
 from fleet.queue.protocol import LeaseLost
@@ -179,6 +180,9 @@ def _answered(
         close_epics(state, [lease.task])
     elif isinstance(settlement, Blocked) and settlement.to_land:
         kind = "to land"
+        landing = landing_json.believed(state.home, task_id)
+        if landing is not None and landing.asks and landing.to != "pr":
+            logged = False  # the lander logs that the work needs approval, and why
     elif isinstance(settlement, Blocked):
         go_on_if_answered(state, lease.task, task_dir)
     if logged or lost is not None:

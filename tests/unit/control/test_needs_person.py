@@ -113,3 +113,11 @@ def test_a_queue_that_is_gone_is_told_with_the_way_out(fleet):
     at = [name for name, _ in found].index("queue")
     assert "is gone" in found[at][1]
     assert "fleet queue restore" in found[at + 1][1]
+
+
+def test_a_task_that_is_listed_is_not_counted_beside_it(fleet):
+    """One line in `fleet status` for each task."""
+    task = fleet.queue.add(Draft(title="t"))
+    fleet.queue.reopen_task(task, by="us", waits=SetAside(note="later"))
+    found = begun_tasks(fleet, NOW)
+    assert (found.needing, dict(found.states)) == (1, {})

@@ -9,15 +9,19 @@ import pytest
 
 from fleet.accounts.account_store import open_accounts
 from fleet.coders.claude import ClaudeCoder
+from fleet.home import landing_json
+from fleet.home.landing_json import Landing
 from fleet.processes.keeper_client import Ended
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import Exit, RunSpec, new_run
-from fleet.schemas import Closed, Finished, Policy, RateLimit, RateLimited
+from fleet.schemas import Blocked, Closed, Finished, Policy, RateLimit, RateLimited
+from fleet.schemas.decision import Decision
+from fleet.schemas.waits import ToLand
 from fleet.settlement import end_run
 from fleet.settlement.run_record import ExitedRun
 from fleet.supervisor import finish_run
 from fleet.supervisor.assignments import ActiveRun, Finishing
-from fleet.supervisor.finish_run import finish, send_and_settle
+from fleet.supervisor.finish_run import finish, send_and_settle, settle
 from tests.builders import NOW, a_lease, a_run, an_ending
 
 DONE = Closed(reason="done")
@@ -73,6 +77,21 @@ def test_a_disk_that_is_full_before_the_inspection_leaves_the_run_to_be_finished
     with pytest.raises(OSError, match="no space"):
         finish(state, assignment, assignment.stage)
     assert isinstance(assignment.stage, Finishing)
+
+
+@pytest.mark.parametrize(("asks", "lines"), [((), 1), (("unchecked",), 0)])
+def test_work_that_a_person_decides_about_is_not_logged_as_to_land(state, said, asks, lines):
+    """The lander logs that it needs approval: one line, and not two that contradict each other."""
+    assignment = state.assignments.take(a_lease())
+    state.home.task("fleet-1").mkdir(parents=True)
+    landing_json.write(
+        state.home, "fleet-1",
+        Landing(state="waiting", repository="/r", into="main", run=1, base="b", tree="t", at=NOW,
+                asks=asks),
+    )  # fmt: skip
+    to_land = Blocked(waits=ToLand(into="main"))
+    settle(state, assignment, Decision(settlement=to_land, counts=True, why="waits to land"))
+    assert len([line for line in said if "to land" in line]) == lines
 
 
 class Killed(Exception):

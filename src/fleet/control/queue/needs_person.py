@@ -56,7 +56,7 @@ class BegunTasks(Struct, frozen=True, kw_only=True):
     #: The first ones that need a person, questions first; and how many need one.
     first: tuple[BlockedTask, ...] = ()
     needing: int = 0
-    #: How many there are of each state.
+    #: How many others there are of each state.
     states: Mapping[str, int] = {}
 
 
@@ -86,11 +86,12 @@ def begun_tasks(fleet: Control, now: datetime) -> BegunTasks:
     known = rows_of(fleet, tuple(tasks.values()), now)[0] if tasks else {}
     rows = [row for each in tasks if (row := known[each]).group != "done"]
     needy = [row for row in rows if row.group == "needs_you"]
+    others = [row for row in rows if row.group != "needs_you"]
     needy.sort(key=lambda row: not row.question)
     return BegunTasks(
         first=tuple(_needy(fleet, tasks[row.id], row) for row in needy[:_NAMED]),
         needing=len(needy),
-        states=dict(Counter(row.state for row in rows)),
+        states=dict(Counter(row.state for row in others)),
     )
 
 
