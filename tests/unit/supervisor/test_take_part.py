@@ -15,8 +15,8 @@ from fleet.supervisor.hosts import host_offer
 from fleet.supervisor.hosts.heartbeat import Heartbeat
 from fleet.supervisor.hosts.host_offer import machine_of
 from fleet.supervisor.hosts.share_news import tell_spending
-from fleet.supervisor.hosts.take_part import exchange_host_news
-from fleet.supervisor.state import QueueChanged
+from fleet.supervisor.hosts.take_part import HostDuty, exchange_host_news
+from fleet.supervisor.state import QueueChanged, SettingsApplied
 from tests.builders import NOW, trust_coders
 from tests.contract.test_hosts import TTL, a_host
 
@@ -57,6 +57,15 @@ def state(home):
         backoff=SimpleNamespace(why=""),
         pool=SimpleNamespace(submit=lambda job, done: done(job())),
     )  # fmt: skip
+
+
+def test_a_host_asks_again_for_what_it_declined_once_its_settings_change(state):
+    """They may have what the tasks lacked: a verify command, or another `require`."""
+    made = []
+    queue = SimpleNamespace(rows=lambda name, values: made.append((name, values)))
+    state.queue = SimpleNamespace(call=lambda do, then: then(do(queue)))
+    HostDuty(state, state.heartbeat, None).on_event(SettingsApplied())
+    assert made == [("hosts.forget_declines", {"id": state.heartbeat.host.id})]
 
 
 def test_a_host_that_starts_nothing_tells_why(state):

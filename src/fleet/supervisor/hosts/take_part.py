@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from typing import cast
 
 from fleet.config import Config
 from fleet.extend import RunObserver, Tick, TickingDuty
@@ -10,6 +11,8 @@ from fleet.git.remote.trusted_remotes import warm_addresses
 from fleet.home import Home, owner_file
 from fleet.home.status_file import paused
 from fleet.queue import open_heartbeat
+from fleet.queue.protocol import Queue
+from fleet.queue.sql.hosts.host_table import ask_again
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.travel.live_lines import LivingRun
 from fleet.runs import progress_json
@@ -40,6 +43,7 @@ from fleet.supervisor.state import (
     LandingEnded,
     QueueChanged,
     QueueReplaced,
+    SettingsApplied,
     SupervisorState,
     TaskSettled,
 )
@@ -69,6 +73,9 @@ class HostDuty(TickingDuty):
                 self._travel.live.look()
             case TaskSettled(task_id) | LandingEnded(task_id):
                 self._travel.note_later(task_id)
+            case SettingsApplied():  # which may have what was missing for tasks
+                ask = partial(_ask_again, host_id=self._heartbeat.host.id)
+                self._state.queue.call(ask, lambda _: None)
             case AccountNoted(account, noted):
                 tell_limit(self._state, account, noted)
             case SpendRecorded(day, entry):
@@ -102,6 +109,10 @@ class HostWords(RunObserver):
     def tick(self, run: ActiveRun, tick: Tick) -> None:
         if (assignment := self._state.assignments.get(run.task_id)) is not None:
             self._state.keep_words(assignment)
+
+
+def _ask_again(queue: Queue, *, host_id: str) -> None:
+    ask_again(cast("SqlQueue", queue), host_id)  # hosts share no other kind
 
 
 def host_words(state: SupervisorState) -> HostWords | None:
