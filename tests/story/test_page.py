@@ -35,7 +35,7 @@ def test_now_has_every_task_in_its_group_with_its_reason(stage, page):
     expect(groups["needs_you"].locator(".row")).to_have_count(3)
     expect(groups["running"].locator(".row")).to_have_count(1)
     expect(row(page, stage.ids["waits"])).to_contain_text("waits for Find a book")
-    expect(row(page, stage.ids["claims"])).to_contain_text("rejected")
+    expect(row(page, stage.ids["claims"])).to_contain_text("no_tools")
     expect(row(page, stage.ids["done"]).get_by_role("button", name="Land")).to_be_visible()
     expect(page).to_have_title("(3) Now · fleet")
     icon = page.locator("link[rel=icon]").get_attribute("href")

@@ -60,7 +60,7 @@ def test_a_claim_without_a_tool_is_not_believed(scene):
     task = scene.add("done end")
     scene.supervise()
     blocked = scene.until_status(task, "blocked")
-    assert "rejected" in blocked.notes
+    assert "no_tools" in blocked.notes
     assert failures(scene, task) == "1"
 
 
