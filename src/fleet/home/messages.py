@@ -106,7 +106,7 @@ def read(task_dir: Path) -> list[Delivery]:
     names = _names(folder)
     given: dict[int, int] = {}
     for name in names:
-        if (found := re.fullmatch(_GIVEN, name)) and _started(task_dir, found[2]):
+        if (found := re.fullmatch(_GIVEN, name)) and has_started(task_dir, int(found[2])):
             given[int(found[1])] = int(found[2])
     tells: list[Delivery] = []
     for name in sorted(names):
@@ -155,8 +155,9 @@ def _named_given(folder: Path, number: int) -> list[str]:
     return [name for name in _names(folder) if name.startswith(f"{number:06}.given-")]
 
 
-def _started(task_dir: Path, run: str) -> bool:
-    return (task_dir / "runs" / run / "started").exists()
+def has_started(task_dir: Path, run: int) -> bool:
+    """Whether the agent of a run was started."""
+    return (task_dir / "runs" / str(run) / "started").exists()
 
 
 def _names(folder: Path) -> list[str]:

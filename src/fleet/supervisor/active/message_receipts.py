@@ -37,11 +37,15 @@ class MessageReceipts(RunObserver):
 
 
 def note_messages(run: ActiveRun, log: Log, now: datetime) -> None:
-    """Note what is new."""
+    """Note what is new. A message in the prompt counts as read once the run has started, which
+    changes no stamp: until then the messages are read again each time.
+    """
     stamp = messages.stamp(run.run.task_dir)
     if stamp and run.memory.messages_stamp != stamp:
+        started = messages.has_started(run.run.task_dir, run.run.number)
         _note(run, log, now)
-        run.memory.messages_stamp = messages.stamp(run.run.task_dir)
+        if started:
+            run.memory.messages_stamp = messages.stamp(run.run.task_dir)
 
 
 def note_undelivered(run: ActiveRun, log: Log, now: datetime, *, done: bool) -> None:
@@ -49,7 +53,7 @@ def note_undelivered(run: ActiveRun, log: Log, now: datetime, *, done: bool) -> 
     task's work, so that there may be no next one.
     """
     note_messages(run, log, now)
-    if not run.memory.messages_stamp:
+    if not messages.stamp(run.run.task_dir):
         return
     left = sum(tell.run is None for tell in messages.read(run.run.task_dir))
     if left:
