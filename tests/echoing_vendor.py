@@ -16,12 +16,17 @@ class EchoingVendor:
         self.port = self._line.getsockname()[1]
         #: The heads that came.
         self.heads = []
+        self._server = threading.Thread(target=self._serve, daemon=True)
 
     def __enter__(self):
-        threading.Thread(target=self._serve, daemon=True).start()
+        self._server.start()
         return self
 
     def __exit__(self, *_):
+        # Closing wakes no `accept`, which would take the clients of a later server with the same
+        # descriptor.
+        self._line.shutdown(socket.SHUT_RDWR)
+        self._server.join()
         self._line.close()
 
     def _serve(self):
