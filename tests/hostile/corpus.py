@@ -44,7 +44,7 @@ def caught(name: str, rule: str, **wishes: object) -> Vice:
 def unchanged(name: str) -> Vice:
     """A claim of a change where there is none. Its agent says once why, and a person decides."""
     return Vice(
-        name=name, status="blocked", why="no_effect: it changed nothing, and says why: ",
+        name=name, status="blocked", why="It says why: ",
         broke=("no_effect",), wishes={"expect": "change"},
     )  # fmt: skip
 

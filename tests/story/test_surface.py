@@ -515,7 +515,7 @@ def test_show_names_the_tasks_that_a_task_waits_for(home):
     """Their titles and how they stand, until they are closed."""
     first, second = home.add("true", "First of all"), home.add("true", "Second")
     home.fleet("bd", "dep", "add", second, first)
-    assert f"waits for:   {first} (waiting): First of all" in home.fleet("show", second)
+    assert f"waits for:   {first} (ready): First of all" in home.fleet("show", second)
     home.fleet("bd", "close", first)
     assert "waits for" not in home.fleet("show", second)
 
