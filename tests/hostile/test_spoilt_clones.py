@@ -70,6 +70,11 @@ CASES = {
     ),
 }  # fmt: skip
 
+#: A user whom git knows no name of could not commit.
+WHO = "export " + " ".join(
+    f"GIT_{who}_NAME=a GIT_{who}_EMAIL=a@b" for who in ("AUTHOR", "COMMITTER")
+)
+
 
 @pytest.mark.timeout(180)
 def test_no_clone_leads_git_astray(scene, tmp_path):  # noqa: F811
@@ -80,7 +85,8 @@ def test_no_clone_leads_git_astray(scene, tmp_path):  # noqa: F811
     files = {"src/a.py": "a = 1\n", "test.sh": "exit 0\n", "put.py": PUT}
     for number, (script, _) in enumerate(CASES.values()):
         own = WORK.replace("src/b.py", f"src/b{number}.py")
-        lines = (TOOL, own, script.replace("CANARY", str(canary)).replace("b.py", f"b{number}.py"))
+        trap = script.replace("CANARY", str(canary)).replace("b.py", f"b{number}.py")
+        lines = (WHO, TOOL, own, trap)
         done = "bd close $FLEET_TASK_ID --reason done >&2"
         files[f"agent{number}.sh"] = "\n".join((*lines, done, END))
     for path, text in files.items():
